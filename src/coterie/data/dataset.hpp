@@ -1,0 +1,60 @@
+// Samples as they come from files, and the binary tasks that are cast from them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coterie/math/types.hpp"
+
+namespace coterie {
+
+// A table of labelled rows, before it is cast into binary tasks.
+struct Samples {
+  Matrix X;                           // one row per sample
+  std::vector<std::string> features;  // names of the columns of X
+  std::vector<Index> label;           // per row an index into `labels`; empty when the file has no label column
+  std::vector<std::string> labels;    // sorted: numbers by value before other text
+  std::vector<Index> task;            // per row an index into `tasks`; empty when there is no task column
+  std::vector<std::string> tasks;     // in order of first appearance
+  bool operator==(const Samples&) const = default;
+};
+
+// One binary problem: rows of the shared matrix X and their labels.
+struct Task {
+  std::string name;
+  std::string negative, positive;  // label names of y = -1 and y = +1
+  std::vector<Index> rows;         // into Dataset::X
+  Vector y;                        // -1 or +1, one per row
+  Index size() const { return static_cast<Index>(rows.size()); }
+  bool operator==(const Task&) const = default;
+};
+
+enum class Casting { binary, one_vs_one, one_vs_rest };
+
+// Tasks over one matrix of samples: tasks may share rows (pairs of classes do).
+struct Dataset {
+  Matrix X;
+  std::vector<std::string> features;
+  std::vector<Task> tasks;
+  std::vector<std::string> classes;  // the classes behind one_vs_one and one_vs_rest; empty for binary
+  Casting casting = Casting::binary;
+  bool operator==(const Dataset&) const = default;
+};
+
+std::string to_string(Casting casting);
+std::optional<Casting> casting_from(const std::string& text);
+
+// Makes tasks of the samples. Binary: one task per value of the task column (or a single task "all"); labels in the
+// order of Samples::labels, the second is +1. one_vs_one: a task "a|b" per pair of classes, y = +1 for b (within
+// every value of the task column, if there is one: "task:a|b"). one_vs_rest: a task "a|rest" per class, y = +1 for a.
+// Takes the samples by value to move X, not copy it.
+Dataset cast_into_tasks(Samples samples, Casting casting);
+
+// Throws InputError unless every task has both classes and every number is finite.
+void check_dataset(const Dataset& data);
+
+// The dataset with, per task, only the rows listed (positions within the task). X is kept whole.
+Dataset subset(const Dataset& data, const std::vector<std::vector<Index>>& kept);
+
+}  // namespace coterie

@@ -1,0 +1,48 @@
+// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24).
+//
+//   linear              x'z
+//   poly:degree[:c]     (x'z + c)^degree
+//   gauss:s             exp(-|x - z|^2 / (2 s^2))
+//   laplace:s           exp(-|x - z|_1 / s)
+//   chi2                sum_j 2 x_j z_j / (x_j + z_j),  for features >= 0
+//   precomputed:FILE    a matrix of values over all pairs of rows
+//
+// Each is divided by sqrt(k(x,x) k(z,z)) unless it is `raw`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coterie/math/types.hpp"
+
+namespace coterie {
+
+struct Kernel {
+  enum class Kind { linear, poly, gauss, laplace, chi2, precomputed };
+  Kind kind = Kind::linear;
+  double parameter = 0;            // degree of poly, width s of gauss and laplace
+  double offset = 0;               // c of poly
+  bool raw = false;                // not divided by sqrt(k(x,x) k(z,z))
+  std::string block;               // columns, as written after '@'; empty: all
+  std::vector<Index> columns;      // resolved from `block`; empty: all
+  std::string file;                // of precomputed
+  bool operator==(const Kernel&) const = default;
+};
+
+// Reads a list such as "linear poly:2 gauss:1,2,4@f1-f8 laplace:1:raw". Kernels are separated by spaces, ';' or a comma before
+// a letter; a list of widths makes one kernel each. "paper" stands for the ten kernels of the paper. Columns after '@' are
+// names or ranges joined by '+': "@f1-f8+f12". Throws InputError that quotes the faulty word and says what is allowed.
+std::vector<Kernel> parse_kernels(std::string_view text);
+
+// The name by which a kernel is written, such as "gauss:2@f1-f8"; parse_kernels gives it back.
+std::string to_string(const Kernel& kernel);
+
+// Fills `columns` from `block`. Throws InputError for an unknown column or a range that runs backwards.
+void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string>& features);
+
+// The definition, written for clarity: value at a pair of points, division by the norms included. This is the slow
+// code that the certificate's checker uses; Gram matrices are computed elsewhere (gram.hpp). Not for precomputed kernels.
+double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z);
+
+}  // namespace coterie

@@ -1,0 +1,16 @@
+// Loops over independent indices. Every index writes only its own results, so the number of threads changes no bit.
+#pragma once
+
+#include <functional>
+
+#include "coterie/math/types.hpp"
+
+namespace coterie {
+
+// Calls body(i) for i = 0 .. count - 1 on at most `threads` threads (0: all cores). Exceptions reach the caller.
+void parallel_for(Index count, int threads, const std::function<void(Index)>& body);
+
+// The number of threads that `threads` stands for: itself, or all cores for 0.
+int thread_count(int threads);
+
+}  // namespace coterie
