@@ -13,11 +13,11 @@ namespace coterie {
 struct Samples {
   Matrix X;                           // one row per sample
   std::vector<std::string> features;  // names of the columns of X
-  std::vector<Index> label;           // per row an index into `labels`; empty when the file has no label column
+  std::vector<Index> label;           // per row an index into `labels`; empty: no label column
   std::vector<std::string> labels;    // sorted: numbers by value before other text
-  std::vector<Index> task;            // per row an index into `tasks`; empty when there is no task column
+  std::vector<Index> task;            // per row an index into `tasks`; empty: no task column
   std::vector<std::string> tasks;     // in order of first appearance
-  bool operator==(const Samples&) const = default;
+  bool operator==(const Samples& other) const;
 };
 
 // One binary problem: rows of the shared matrix X and their labels.
@@ -27,7 +27,7 @@ struct Task {
   std::vector<Index> rows;         // into Dataset::X
   Vector y;                        // -1 or +1, one per row
   Index size() const { return static_cast<Index>(rows.size()); }
-  bool operator==(const Task&) const = default;
+  bool operator==(const Task& other) const;
 };
 
 enum class Casting { binary, one_vs_one, one_vs_rest };
@@ -37,9 +37,9 @@ struct Dataset {
   Matrix X;
   std::vector<std::string> features;
   std::vector<Task> tasks;
-  std::vector<std::string> classes;  // the classes behind one_vs_one and one_vs_rest; empty for binary
+  std::vector<std::string> classes;  // behind one_vs_one and one_vs_rest; empty for binary
   Casting casting = Casting::binary;
-  bool operator==(const Dataset&) const = default;
+  bool operator==(const Dataset& other) const;
 };
 
 std::string to_string(Casting casting);
@@ -48,10 +48,12 @@ std::optional<Casting> casting_from(const std::string& text);
 // Makes tasks of the samples. Binary: one task per value of the task column (or a single task "all"); labels in the
 // order of Samples::labels, the second is +1. one_vs_one: a task "a|b" per pair of classes, y = +1 for b (within
 // every value of the task column, if there is one: "task:a|b"). one_vs_rest: a task "a|rest" per class, y = +1 for a.
+// Classes and tasks without rows are left out, and so are pairs of which a task lacks a class; a task with a single
+// class is an error.
 // Takes the samples by value to move X, not copy it.
 Dataset cast_into_tasks(Samples samples, Casting casting);
 
-// Throws InputError unless every task has both classes and every number is finite.
+// Throws InputError unless every task has a name of its own and both classes, and every number is finite.
 void check_dataset(const Dataset& data);
 
 // The dataset with, per task, only the rows listed (positions within the task). X is kept whole.

@@ -1,0 +1,99 @@
+#include "coterie/data/scaling.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace coterie {
+namespace {
+
+bool same(const Vector& a, const Vector& b) { return a.size() == b.size() && a == b; }
+
+}  // namespace
+
+bool Scaling::operator==(const Scaling& other) const {
+  return kind == other.kind && same(shift, other.shift) && same(factor, other.factor);
+}
+
+std::string to_string(Scaling::Kind kind) {
+  switch (kind) {
+    case Scaling::Kind::standard:
+      return "standard";
+    case Scaling::Kind::minmax:
+      return "minmax";
+    case Scaling::Kind::none:
+      break;
+  }
+  return "none";
+}
+
+std::optional<Scaling::Kind> scaling_kind_from(const std::string& text) {
+  using enum Scaling::Kind;
+  for (const Scaling::Kind kind : {none, standard, minmax}) {
+    if (text == to_string(kind)) return kind;
+  }
+  return {};
+}
+
+std::vector<Index> rows_used(const Dataset& data) {
+  std::vector<bool> used(data.X.rows(), false);
+  for (const Task& task : data.tasks) {
+    for (const Index row : task.rows) used[row] = true;
+  }
+  std::vector<Index> rows;
+  for (Index i = 0; i < data.X.rows(); ++i) {
+    if (used[i]) rows.push_back(i);
+  }
+  return rows;
+}
+
+Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows) {
+  Scaling scaling{kind, {}, {}};
+  if (kind == Scaling::Kind::none) return scaling;
+  if (rows.empty()) throw InputError("scaling cannot be learnt from no rows.");
+
+  Vector low = X.row(rows[0]), high = low, mean = Vector::Zero(X.cols());
+  for (const Index i : rows) {
+    low = low.cwiseMin(X.row(i).transpose());
+    high = high.cwiseMax(X.row(i).transpose());
+    mean += X.row(i).transpose();
+  }
+  mean /= static_cast<double>(rows.size());
+  Vector spread = high - low;
+  if (kind == Scaling::Kind::standard) {
+    spread.setZero();
+    for (const Index i : rows) spread += (X.row(i).transpose() - mean).cwiseAbs2();
+    spread = (spread / static_cast<double>(rows.size())).cwiseSqrt();
+  }
+  scaling.shift = kind == Scaling::Kind::standard ? mean : low;
+  scaling.factor = spread.cwiseInverse();
+  for (Index j = 0; j < X.cols(); ++j) {
+    if (low[j] == high[j]) {  // exact, where the deviation of equal numbers may be rounding
+      scaling.shift[j] = low[j];
+      scaling.factor[j] = 1;
+    } else if (!std::isnormal(scaling.factor[j]) || !std::isfinite(scaling.shift[j])) {
+      throw InputError(fmt::format(
+          "feature number {} runs from {} to {}, which cannot be scaled in double precision. Leave "
+          "the feature out or choose --scale none.",
+          j + 1, low[j], high[j]));
+    }
+  }
+  return scaling;
+}
+
+Scaling learn_scaling(Scaling::Kind kind, const Dataset& data) {
+  return learn_scaling(kind, data.X, rows_used(data));
+}
+
+Matrix apply_scaling(const Scaling& scaling, Matrix X) {
+  if (scaling.kind == Scaling::Kind::none) return X;
+  if (X.cols() != scaling.shift.size()) {
+    throw InputError(fmt::format("the scaling was learnt for {} features, but the data has {}.",
+                                 scaling.shift.size(), X.cols()));
+  }
+  X.rowwise() -= scaling.shift.transpose();
+  X.array().rowwise() *= scaling.factor.transpose().array();
+  return X;
+}
+
+}  // namespace coterie

@@ -1,0 +1,104 @@
+#include "coterie/data/scaling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "coterie/math/random.hpp"
+
+namespace coterie {
+namespace {
+
+Matrix random_matrix(Index rows, Index columns) {
+  Random random(5);
+  Matrix X(rows, columns);
+  for (double& value : X.reshaped()) value = 3 + 10 * random.normal();
+  return X;
+}
+
+std::vector<Index> first_rows(Index count) {
+  std::vector<Index> rows(count);
+  std::iota(rows.begin(), rows.end(), Index{0});
+  return rows;
+}
+
+TEST(Scaling, NamesRoundTrip) {
+  using enum Scaling::Kind;
+  for (const Scaling::Kind kind : {none, standard, minmax}) {
+    EXPECT_EQ(scaling_kind_from(to_string(kind)), kind);
+  }
+  EXPECT_FALSE(scaling_kind_from("robust"));
+}
+
+TEST(Scaling, StandardHasMeanZeroAndDeviationOneOnTheTrainingRows) {
+  const Matrix X = random_matrix(50, 3);
+  const Scaling scaling = learn_scaling(Scaling::Kind::standard, X, first_rows(30));
+  const Matrix Z = apply_scaling(scaling, X).topRows(30);
+  EXPECT_LE(Z.colwise().mean().norm(), 1e-14);
+  const Vector square = Z.colwise().squaredNorm() / 30;
+  EXPECT_LE((square - Vector::Ones(3)).norm(), 1e-13);
+}
+
+TEST(Scaling, MinmaxFillsTheUnitIntervalOnTheTrainingRows) {
+  const Matrix X = random_matrix(50, 3);
+  const Scaling scaling = learn_scaling(Scaling::Kind::minmax, X, first_rows(30));
+  const Matrix Z = apply_scaling(scaling, X).topRows(30);
+  EXPECT_LE(Z.colwise().minCoeff().norm(), 0);
+  EXPECT_LE((Z.colwise().maxCoeff().transpose() - Vector::Ones(3)).norm(), 1e-15);
+}
+
+TEST(Scaling, OtherRowsDoNotMatter) {
+  Matrix X = random_matrix(50, 3);
+  const Scaling before = learn_scaling(Scaling::Kind::standard, X, first_rows(30));
+  X.bottomRows(20) *= 1e6;
+  EXPECT_EQ(learn_scaling(Scaling::Kind::standard, X, first_rows(30)), before);
+}
+
+TEST(Scaling, DatasetUsesTheUnionOfItsRows) {
+  Dataset data;
+  data.X = random_matrix(6, 2);
+  data.tasks = {{"s", "0", "1", {4, 1}, {}}, {"t", "0", "1", {1, 2}, {}}};
+  EXPECT_EQ(rows_used(data), (std::vector<Index>{1, 2, 4}));
+  EXPECT_EQ(learn_scaling(Scaling::Kind::minmax, data),
+            learn_scaling(Scaling::Kind::minmax, data.X, {1, 2, 4}));
+}
+
+TEST(Scaling, ConstantColumnBecomesZero) {
+  const Matrix X = Matrix::Constant(3, 1, 0.1);  // the mean of three 0.1 is not 0.1
+  for (const Scaling::Kind kind : {Scaling::Kind::standard, Scaling::Kind::minmax}) {
+    const Scaling scaling = learn_scaling(kind, X, first_rows(3));
+    EXPECT_EQ(scaling.factor[0], 1);
+    EXPECT_EQ(apply_scaling(scaling, X), Matrix::Zero(3, 1));
+  }
+}
+
+TEST(Scaling, NoneChangesNothing) {
+  const Matrix X = random_matrix(5, 2);
+  EXPECT_EQ(apply_scaling(learn_scaling(Scaling::Kind::none, X, first_rows(5)), X), X);
+}
+
+TEST(Scaling, ErrorsSayWhatToDo) {
+  const auto message = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  Matrix X(2, 1);
+  X << -1e308, 1e308;
+  EXPECT_EQ(
+      message([&] { learn_scaling(Scaling::Kind::minmax, X, first_rows(2)); }),
+      "feature number 1 runs from -1e+308 to 1e+308, which cannot be scaled in double precision. "
+      "Leave the feature out or choose --scale none.");
+  EXPECT_EQ(message([&] { learn_scaling(Scaling::Kind::standard, X, {}); }),
+            "scaling cannot be learnt from no rows.");
+  const Matrix Y = random_matrix(4, 2);
+  const Scaling scaling = learn_scaling(Scaling::Kind::standard, Y, first_rows(4));
+  EXPECT_EQ(message([&] { apply_scaling(scaling, X); }),
+            "the scaling was learnt for 2 features, but the data has 1.");
+}
+
+}  // namespace
+}  // namespace coterie
