@@ -1,0 +1,308 @@
+#include "coterie/mtmkl/fit.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "coterie/math/parallel.hpp"
+#include "coterie/mtmkl/theta_step.hpp"
+
+namespace coterie {
+
+namespace {
+
+// A connected part of the task graph. Its theta has one row per unit: a task each, or one for all when lambda is infinite.
+struct Part {
+  std::vector<Index> tasks;          // of the whole problem
+  std::vector<Index> edges;          // of the whole problem
+  std::vector<Index> unit;           // [task of the part]
+  Index units = 0;
+  TaskGraph graph;                   // between units
+};
+
+std::vector<Part> split_into_parts(const MtmklProblem& problem) {
+  std::vector<bool> joined;
+  for (const Edge& edge : problem.graph) joined.push_back(problem.lambda > 0 && edge.weight > 0);
+  const Groups groups = connected_parts(problem.T(), problem.graph, joined);
+  std::vector<Part> parts;
+  std::vector<std::pair<std::size_t, Index>> place(static_cast<std::size_t>(problem.T()));  // part, position within it
+  const bool common = std::isinf(problem.lambda);
+  for (const std::vector<Index>& tasks : groups) {
+    Part part;
+    part.tasks = tasks;
+    part.units = common ? 1 : std::ssize(tasks);
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      part.unit.push_back(common ? 0 : static_cast<Index>(k));
+      place[static_cast<std::size_t>(tasks[k])] = {parts.size(), static_cast<Index>(k)};
+    }
+    parts.push_back(std::move(part));
+  }
+  if (common) return parts;
+  for (std::size_t i = 0; i < problem.graph.size(); ++i) {
+    if (!joined[i]) continue;
+    const Edge& edge = problem.graph[i];
+    const auto [p, t] = place[static_cast<std::size_t>(edge.t)];
+    parts[p].edges.push_back(static_cast<Index>(i));
+    parts[p].graph.push_back({t, place[static_cast<std::size_t>(edge.s)].second, edge.weight});
+  }
+  return parts;
+}
+
+// The objective of a part at theta, with all that the next step needs.
+struct Iterate {
+  Matrix theta;                  // units x M
+  std::vector<TaskState> tasks;
+  Groups groups;                 // of units
+  double primal = 0;
+  Matrix g;                      // units x M
+};
+
+class PartSolver {
+ public:
+  PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings, double floor)
+      : problem_(problem), part_(part), settings_(settings), floor_(floor), penalty_(part.graph.empty() ? 0 : problem.lambda) {
+    kappa_.resize(std::ssize(part.graph));
+    for (std::size_t i = 0; i < part.graph.size(); ++i) kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
+  }
+
+  Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start, double svm_tolerance) {
+    Iterate x;
+    x.theta = std::move(theta);
+    x.groups = std::move(groups);
+    x.tasks.resize(part_.tasks.size());
+    parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      x.tasks[i] = evaluate_task(problem_, part_.tasks[i], x.theta.row(part_.unit[i]), start[i], svm_tolerance);
+    });
+    svm_solves += std::ssize(part_.tasks);
+    x.g = Matrix::Zero(part_.units, problem_.M());
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+      x.primal += x.tasks[k].svm.primal;
+      x.g.row(part_.unit[k]) += x.tasks[k].g;
+    }
+    if (penalty_ > 0) x.primal += penalty_ * pairwise_distance(part_.graph, x.theta);
+    return x;
+  }
+
+  // dual(alpha, nu), (5).
+  double dual(const Iterate& x, const Matrix& nu) const {
+    Matrix c = x.g;
+    for (std::size_t i = 0; i < part_.graph.size(); ++i) {
+      c.row(part_.graph[i].t) += nu.row(static_cast<Index>(i));
+      c.row(part_.graph[i].s) -= nu.row(static_cast<Index>(i));
+    }
+    double sum = 0;
+    for (const TaskState& task : x.tasks) sum += task.svm.alpha.sum();
+    for (Index u = 0; u < part_.units; ++u) sum += problem_.weights.smallest(c.row(u).transpose());
+    return sum;
+  }
+
+  double target(double primal) const { return settings_.gap_tolerance * std::max(floor_, std::abs(primal)); }
+
+  const Vector& kappa() const { return kappa_; }
+  Index svm_solves = 0, theta_iterations = 0;
+
+  // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
+  ThetaResult theta_step(const Iterate& x, double mu, ThetaState& state, double gap_tolerance) {
+    const Index M = problem_.M();
+    std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
+    if (settings_.solver == Solver::newton)
+      for (std::size_t k = 0; k < x.tasks.size(); ++k) B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
+    Matrix c = x.g;
+    for (Index u = 0; u < part_.units; ++u) c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
+    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, {.gap_tolerance = gap_tolerance});
+    theta_iterations += step.iterations;
+    return step;
+  }
+
+  // How much the model falls from x to theta.
+  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu) const {
+    const Matrix d = theta - x.theta;
+    double change = x.g.cwiseProduct(d).sum() + 0.5 * mu * d.squaredNorm();
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+      const Vector d_u = d.row(part_.unit[k]);
+      change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
+    }
+    if (penalty_ > 0) change += penalty_ * (pairwise_distance(part_.graph, theta) - pairwise_distance(part_.graph, x.theta));
+    return -change;
+  }
+
+  std::vector<Vector> alphas(const Iterate& x) const {
+    std::vector<Vector> alpha;
+    for (const TaskState& task : x.tasks) alpha.push_back(task.svm.alpha);
+    return alpha;
+  }
+
+  Groups singletons() const {
+    Groups groups;
+    for (Index u = 0; u < part_.units; ++u) groups.push_back({u});
+    return groups;
+  }
+
+ private:
+  const MtmklProblem& problem_;
+  const Part& part_;
+  const FitSettings& settings_;
+  double floor_;  // the share of this part in the max(1, .) of the stopping rule
+  double penalty_;
+  Vector kappa_;
+};
+
+struct PartResult {
+  Iterate x;
+  Matrix nu;
+  double dual = 0;
+  Index outer_steps = 0;
+  Status status = Status::converged;
+};
+
+PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Part& part, const FitSettings& settings,
+                      const ProgressCallback& progress, Progress report, const WarmStart& start) {
+  const Index M = problem.M();
+  const bool newton = settings.solver == Solver::newton;
+  Matrix theta(part.units, M);
+  std::vector<Vector> alpha(part.tasks.size());
+  Matrix nu = Matrix::Zero(std::ssize(part.graph), M);
+  theta.rowwise() = problem.weights.uniform(M).transpose();
+  for (std::size_t k = 0; k < part.tasks.size(); ++k) {
+    const Index t = part.tasks[k];
+    if (start.theta.rows() == problem.T()) theta.row(part.unit[k]) = start.theta.row(t);
+    if (std::ssize(start.alpha) == problem.T()) alpha[k] = start.alpha[static_cast<std::size_t>(t)];
+  }
+  if (start.nu.rows() == std::ssize(problem.graph))
+    for (std::size_t i = 0; i < part.edges.size(); ++i) nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
+
+  double svm_tolerance = std::min(1e-4, 0.1 * settings.gap_tolerance);
+  PartResult result;
+  result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
+  ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
+  double mu = 0;
+  for (std::size_t k = 0; k < part.tasks.size(); ++k) mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
+  mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
+  if (!newton) mu = 0;
+
+  int failures = 0;
+  for (Index step = 0;; ++step) {
+    Iterate& x = result.x;
+    result.dual = solver.dual(x, nu);
+    result.outer_steps = step;
+    const double gap = x.primal - result.dual;
+    report.outer_step = step;
+    report.primal = x.primal;
+    report.dual = result.dual;
+    report.gap = gap / std::max(1.0, std::abs(x.primal));
+    report.groups = std::ssize(x.groups);
+    const bool go_on = !progress || progress(report);
+    const bool done = gap <= solver.target(x.primal);
+    if (done || !go_on || step >= settings.max_outer_steps) {
+      result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
+      break;
+    }
+    const double inner_tolerance = std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
+    ThetaResult next = solver.theta_step(x, mu, state, inner_tolerance);
+    const std::vector<Vector> warm = solver.alphas(x);
+    if (!newton) {  // the published algorithm takes the step as it is
+      x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
+      nu = next.nu;
+      continue;
+    }
+    const double predicted = solver.predicted_decrease(x, next.theta, mu);
+    double length = 1;
+    bool accepted = false;
+    for (int trial = 0; trial < 4; ++trial) {
+      Iterate y = solver.evaluate(x.theta + length * (next.theta - x.theta),
+                                  length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups), warm, svm_tolerance);
+      const double actual = x.primal - y.primal;
+      // Convexity makes every decrease of the model along the segment at least length times the whole one.
+      if (actual >= 1e-3 * length * predicted || y.primal - solver.dual(y, next.nu) <= solver.target(y.primal)) {
+        accepted = true;
+        const double ratio = predicted > 0 ? actual / predicted : 1;
+        if (length < 1) mu *= 4;
+        else if (ratio > 0.7) mu *= 0.25;
+        else if (ratio < 0.2) mu *= 4;
+        x = std::move(y);
+        nu = next.nu;
+        break;
+      }
+      length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
+    }
+    if (accepted) {
+      failures = 0;
+    } else {
+      mu = std::max(mu * 100, 1e-10);
+      svm_tolerance = std::max(1e-14, 0.01 * svm_tolerance);
+      nu = next.nu;
+      if (++failures > 5) {
+        result.status = Status::stalled;
+        break;
+      }
+    }
+  }
+  result.nu = nu;
+  return result;
+}
+
+}  // namespace
+
+std::string to_string(Status status) {
+  switch (status) {
+    case Status::converged: return "converged";
+    case Status::step_limit: return "step limit";
+    case Status::stopped: return "stopped";
+    case Status::stalled: return "stalled";
+  }
+  return "";
+}
+
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress, const WarmStart& start) {
+  const Index T = problem.T();
+  const Index M = problem.M();
+  const std::vector<Part> parts = split_into_parts(problem);
+  Fit fit;
+  fit.theta.resize(T, M);
+  fit.alpha.resize(static_cast<std::size_t>(T));
+  fit.bias.resize(T);
+  fit.task_objective.resize(T);
+  fit.nu = Matrix::Zero(std::ssize(problem.graph), M);
+  // The gaps of the parts add up to at most gap_tolerance max(1, |primal|): each may use its objective's share of it, or
+  // its share of the 1, so half of both is safe when there are several.
+  const double parts_count = static_cast<double>(parts.size());
+  FitSettings part_settings = settings;
+  if (parts.size() > 1) part_settings.gap_tolerance *= 0.5;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Part& part = parts[k];
+    PartSolver solver(problem, part, part_settings, 1 / parts_count);
+    Progress report;
+    report.part = static_cast<Index>(k);
+    report.parts = std::ssize(parts);
+    PartResult result = solve_part(solver, problem, part, part_settings, progress, report, start);
+    fit.primal += result.x.primal;
+    fit.dual += result.dual;
+    fit.outer_steps = std::max(fit.outer_steps, result.outer_steps);
+    fit.svm_solves += solver.svm_solves;
+    fit.theta_iterations += solver.theta_iterations;
+    for (std::size_t i = 0; i < part.tasks.size(); ++i) {
+      const Index t = part.tasks[i];
+      TaskState& task = result.x.tasks[i];
+      fit.theta.row(t) = result.x.theta.row(part.unit[i]);
+      fit.alpha[static_cast<std::size_t>(t)] = std::move(task.svm.alpha);
+      fit.bias[t] = task.svm.bias;
+      fit.task_objective[t] = task.svm.primal;
+    }
+    for (std::size_t i = 0; i < part.edges.size(); ++i) fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));
+    for (const std::vector<Index>& units : result.x.groups) {
+      std::vector<Index> members;
+      for (std::size_t i = 0; i < part.tasks.size(); ++i)
+        if (std::find(units.begin(), units.end(), part.unit[i]) != units.end()) members.push_back(part.tasks[i]);
+      fit.groups.push_back(std::move(members));
+    }
+    if (result.status != Status::converged && fit.status != Status::stopped) fit.status = result.status;
+  }
+  std::sort(fit.groups.begin(), fit.groups.end());
+  fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
+  return fit;
+}
+
+}  // namespace coterie

@@ -1,0 +1,67 @@
+// The solver: proximal Newton on the joint problem, docs/maths.md (1), (10)-(19).
+//
+// Outer step: SVMs at theta give value, gradient and Hessian of every J_t; the theta step minimises their quadratic model plus the
+// penalty over D; a line search on the objective guards the step. Each iterate carries its certificate, (5):
+//
+//   primal(theta, w, b)  >=  optimum  >=  dual(alpha, nu),
+//
+// and the loop stops when  primal - dual <= gap_tolerance * max(1, |primal|).
+// Parts of the task graph that no edge connects are separate problems and are solved as such: lambda = 0 is T of them. For
+// lambda = inf all tasks of a part share one theta.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coterie/mtmkl/objective.hpp"
+#include "coterie/mtmkl/problem.hpp"
+
+namespace coterie {
+
+enum class Status { converged, step_limit, stopped, stalled };
+std::string to_string(Status status);
+
+enum class Solver { newton, published };
+
+struct Progress {
+  Index outer_step = 0;
+  double primal = 0, dual = 0, gap = 0;
+  Index groups = 0;
+  Index part = 0, parts = 1;  // of the task graph
+};
+using ProgressCallback = std::function<bool(const Progress&)>;  // false: stop
+
+struct FitSettings {
+  double gap_tolerance = 1e-4;
+  Index max_outer_steps = 100;
+  Solver solver = Solver::newton;
+  int threads = 0;
+};
+
+struct Fit {
+  Matrix theta;                    // T x M
+  std::vector<Vector> alpha;       // [task]
+  Vector bias;                     // T
+  Vector task_objective;           // T, primal value of every task's SVM at theta
+  Matrix nu;                       // edges x M; rows of zeros where lambda is 0 or infinite
+  Groups groups;
+  double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
+  Index outer_steps = 0;           // of the part that took most
+  Index svm_solves = 0, theta_iterations = 0;
+  Status status = Status::converged;
+};
+
+// Where to begin; any member may be empty.
+struct WarmStart {
+  Matrix theta;
+  std::vector<Vector> alpha;
+  Matrix nu;
+};
+
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress = {}, const WarmStart& start = {});
+
+// The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (19), given the fit at lambda = inf.
+double lambda_max(const MtmklProblem& problem, const Fit& common);
+
+}  // namespace coterie

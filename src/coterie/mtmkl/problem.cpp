@@ -1,0 +1,75 @@
+#include "coterie/mtmkl/problem.hpp"
+
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace coterie {
+
+namespace {
+
+Groups groups_of(const std::vector<std::pair<Index, Index>>& key) {
+  std::map<std::pair<Index, Index>, std::size_t> seen;
+  Groups groups;
+  for (std::size_t t = 0; t < key.size(); ++t) {
+    const auto [place, is_new] = seen.emplace(key[t], groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(static_cast<Index>(t));
+  }
+  return groups;
+}
+
+std::vector<Index> number_of_group(Index tasks, const Groups& groups) {
+  std::vector<Index> number(static_cast<std::size_t>(tasks), -1);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const Index t : groups[g]) number[static_cast<std::size_t>(t)] = static_cast<Index>(g);
+  return number;
+}
+
+}  // namespace
+
+TaskGraph complete_graph(Index tasks) {
+  TaskGraph graph;
+  graph.reserve(static_cast<std::size_t>(tasks * (tasks - 1) / 2));
+  for (Index t = 0; t < tasks; ++t)
+    for (Index s = t + 1; s < tasks; ++s) graph.push_back({t, s, 1});
+  return graph;
+}
+
+Groups connected_parts(Index tasks, const TaskGraph& graph, const std::vector<bool>& joined) {
+  std::vector<Index> root(static_cast<std::size_t>(tasks));
+  std::iota(root.begin(), root.end(), Index{0});
+  const auto find = [&](Index t) {
+    while (root[static_cast<std::size_t>(t)] != t) {
+      Index& up = root[static_cast<std::size_t>(t)];
+      up = root[static_cast<std::size_t>(up)];
+      t = up;
+    }
+    return t;
+  };
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (!joined[i]) continue;
+    const Index a = find(graph[i].t);
+    const Index b = find(graph[i].s);
+    root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+  }
+  std::vector<std::pair<Index, Index>> key(static_cast<std::size_t>(tasks));
+  for (Index t = 0; t < tasks; ++t) key[static_cast<std::size_t>(t)] = {find(t), 0};
+  return groups_of(key);
+}
+
+Groups common_refinement(Index tasks, const Groups& a, const Groups& b) {
+  const std::vector<Index> first = number_of_group(tasks, a);
+  const std::vector<Index> second = number_of_group(tasks, b);
+  std::vector<std::pair<Index, Index>> key;
+  for (std::size_t t = 0; t < first.size(); ++t) key.emplace_back(first[t], second[t]);
+  return groups_of(key);
+}
+
+double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta) {
+  double sum = 0;
+  for (const Edge& edge : graph) sum += edge.weight * (theta.row(edge.t) - theta.row(edge.s)).norm();
+  return sum;
+}
+
+}  // namespace coterie

@@ -1,0 +1,51 @@
+// The problem of coterie, docs/maths.md (1):
+//
+//   minimise   sum_t J_t(theta_t)  +  lambda sum_{(t,s)} w_ts ||theta_t - theta_s||        theta_t in D
+//
+// over T tasks with M base kernels, J_t(theta) the optimal value of task t's SVM with kernel sum_m theta^m K_t^m.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coterie/kernel/gram.hpp"
+#include "coterie/math/simplex.hpp"
+
+namespace coterie {
+
+// A pair of tasks that are drawn together, t < s.
+struct Edge {
+  Index t = 0;
+  Index s = 0;
+  double weight = 1;
+  bool operator==(const Edge&) const = default;
+};
+using TaskGraph = std::vector<Edge>;
+
+// Every pair of tasks with weight 1: the graph of the paper.
+TaskGraph complete_graph(Index tasks);
+
+struct MtmklProblem {
+  const std::vector<TaskGrams>& grams;  // [task][kernel]
+  const std::vector<Vector>& y;         // [task], -1 or +1
+  const std::vector<Vector>& C;         // [task], upper bound of every alpha
+  double lambda = 0;                    // 0: separate tasks; infinity: one theta for every connected part of the graph
+  const TaskGraph& graph;
+  WeightSet weights;                    // D
+  Index T() const { return static_cast<Index>(grams.size()); }
+  Index M() const { return grams.empty() ? 0 : static_cast<Index>(grams.front().size()); }
+};
+
+// Disjoint sets of tasks, each in increasing order, ordered by their first member.
+using Groups = std::vector<std::vector<Index>>;
+
+// Connected parts of the graph with the edges for which `joined` holds.
+Groups connected_parts(Index tasks, const TaskGraph& graph, const std::vector<bool>& joined);
+
+// The coarsest partition that refines both.
+Groups common_refinement(Index tasks, const Groups& a, const Groups& b);
+
+// sum over edges of w_ts ||theta_t - theta_s||, theta as rows.
+double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta);
+
+}  // namespace coterie

@@ -1,0 +1,190 @@
+#include "coterie/mtmkl/theta_step.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace coterie {
+
+namespace {
+
+// The sum of +-nu over the edges of every task, T x M: + at t, - at s.
+Matrix pull(const TaskGraph& graph, const Matrix& nu, Index T) {
+  Matrix sum = Matrix::Zero(T, nu.cols());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const auto row = nu.row(static_cast<Index>(i));
+    sum.row(graph[i].t) += row;
+    sum.row(graph[i].s) -= row;
+  }
+  return sum;
+}
+
+// The gap of the model at feasible z with pair duals nu, (18).
+double model_gap(const ThetaProblem& problem, const Matrix& z, const Matrix& nu) {
+  Matrix r = problem.c + pull(problem.graph, nu, z.rows());
+  double gap = 0;
+  for (Index t = 0; t < z.rows(); ++t) {
+    r.row(t) += z.row(t) * problem.B[static_cast<std::size_t>(t)];
+    const Vector r_t = r.row(t);
+    gap += r_t.dot(z.row(t)) - problem.weights.smallest(r_t);
+  }
+  for (std::size_t i = 0; i < problem.graph.size(); ++i) {
+    const Edge& edge = problem.graph[i];
+    const Index k = static_cast<Index>(i);
+    const Vector d = z.row(edge.t) - z.row(edge.s);
+    gap += problem.kappa[k] * d.norm() - nu.row(k).dot(d);
+  }
+  return gap;
+}
+
+// The weights of every group replaced by their mean, which lies in D because D is convex.
+Matrix merge(const Matrix& z, const Groups& groups) {
+  Matrix merged = z;
+  for (const std::vector<Index>& group : groups) {
+    if (group.size() < 2) continue;
+    Vector mean = Vector::Zero(z.cols());
+    for (const Index t : group) mean += z.row(t);
+    mean /= static_cast<double>(group.size());
+    for (const Index t : group) merged.row(t) = mean;
+  }
+  return merged;
+}
+
+class Admm {
+ public:
+  Admm(const ThetaProblem& problem, ThetaState& state) : problem_(problem), s_(state), T_(problem.c.rows()), M_(problem.c.cols()) {
+    degree_ = Vector::Zero(T_);
+    for (const Edge& edge : problem.graph) {
+      degree_[edge.t] += 1;
+      degree_[edge.s] += 1;
+    }
+    fused_.assign(problem.graph.size(), false);
+    if (s_.rho == 0) {
+      double curvature = 0;
+      for (const Matrix& B : problem.B) curvature += B.trace() / static_cast<double>(M_ * T_);
+      const double slope = problem.c.norm() / std::sqrt(static_cast<double>(T_));
+      s_.rho = std::max(1e-8, std::max(curvature, slope) / (1 + degree_.mean()));
+    }
+    factor();
+  }
+
+  // One pass: theta, edges, z. Sets the residuals.
+  void iterate() {
+    previous_z_ = s_.z;
+    const Matrix right = s_.rho * s_.z + s_.v - problem_.c - drive_;
+    const Matrix old = s_.theta;
+    for (Index t = 0; t < T_; ++t) {
+      const Vector rhs = (right.row(t) + s_.rho * degree_[t] * old.row(t)).transpose();
+      s_.theta.row(t) = inverse_[static_cast<std::size_t>(t)] * rhs;
+    }
+    edges();
+    for (Index t = 0; t < T_; ++t)
+      s_.z.row(t) = problem_.weights.project(s_.theta.row(t).transpose() - s_.v.row(t).transpose() / s_.rho);
+    s_.v += s_.rho * (s_.z - s_.theta);
+    primal_residual_ = std::sqrt((s_.z - s_.theta).squaredNorm() + consensus_);
+    dual_residual_ = s_.rho * std::sqrt((s_.z - previous_z_).squaredNorm() + consensus_change(old));
+  }
+
+  // Keeps the two residuals, each relative to the size of its variables, within a factor of each other.
+  void adapt() {
+    const double primal_scale = std::max(1e-300, s_.z.norm() + consensus_scale());
+    const double dual_scale = std::max(1e-300, s_.v.norm() + std::sqrt(2.0) * s_.nu.norm());
+    const double ratio = (primal_residual_ / primal_scale) / std::max(1e-300, dual_residual_ / dual_scale);
+    if (ratio > 4 || ratio < 0.25) set_rho(std::clamp(s_.rho * std::clamp(std::sqrt(ratio), 0.2, 5.0), 1e-12, 1e12));
+  }
+
+  Groups groups() const { return connected_parts(T_, problem_.graph, fused_); }
+
+ private:
+  void set_rho(double rho) {
+    s_.rho = rho;
+    factor();
+  }
+
+  void factor() {
+    inverse_.clear();
+    for (Index t = 0; t < T_; ++t) {
+      Eigen::MatrixXd A = problem_.B[static_cast<std::size_t>(t)];
+      A.diagonal().array() += s_.rho * (degree_[t] + 1);
+      inverse_.push_back(A.llt().solve(Eigen::MatrixXd::Identity(M_, M_)));
+    }
+    drive_ = pull(problem_.graph, s_.nu, T_);
+  }
+
+  // nu_i <- projection of nu_i + rho/2 (theta_t - theta_s); drive = pull(2 nu_new - nu_old), what the theta update needs.
+  void edges() {
+    drive_.setZero();
+    double change = 0;
+    const double half = s_.rho / 2;
+    for (std::size_t i = 0; i < problem_.graph.size(); ++i) {
+      const Edge& edge = problem_.graph[i];
+      const Index k = static_cast<Index>(i);
+      const double* a = s_.theta.row(edge.t).data();
+      const double* b = s_.theta.row(edge.s).data();
+      double* nu = s_.nu.row(k).data();
+      double* to = drive_.row(edge.t).data();
+      double* from = drive_.row(edge.s).data();
+      double squared = 0;
+      for (Index m = 0; m < M_; ++m) {
+        const double x = nu[m] + half * (a[m] - b[m]);
+        squared += x * x;
+      }
+      const double kappa = problem_.kappa[k];
+      const bool fused = squared <= kappa * kappa;
+      const double scale = fused ? 1 : kappa / std::sqrt(squared);
+      for (Index m = 0; m < M_; ++m) {
+        const double before = nu[m];
+        const double after = scale * (before + half * (a[m] - b[m]));
+        const double ahead = 2 * after - before;
+        change += (after - before) * (after - before);
+        nu[m] = after;
+        to[m] += ahead;
+        from[m] -= ahead;
+      }
+      fused_[i] = fused;
+    }
+    consensus_ = 2 * change / (s_.rho * s_.rho);  // both copies of every edge minus theta, squared
+  }
+
+  // The copies of task t move about as theta_t does, one for every edge.
+  double consensus_change(const Matrix& old) const { return ((s_.theta - old).rowwise().squaredNorm().array() * degree_.array()).sum(); }
+  double consensus_scale() const { return std::sqrt((s_.theta.rowwise().squaredNorm().array() * degree_.array()).sum()); }
+
+  const ThetaProblem& problem_;
+  ThetaState& s_;
+  Index T_, M_;
+  Vector degree_;
+  std::vector<Eigen::MatrixXd> inverse_;
+  Matrix drive_, previous_z_;
+  std::vector<bool> fused_;
+  double consensus_ = 0, primal_residual_ = 0, dual_residual_ = 0;
+};
+
+}  // namespace
+
+ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state, const ThetaSettings& settings) {
+  for (Index k = 0; k < state.nu.rows(); ++k) {  // a smaller lambda shrinks the balls of a warm start
+    const double norm = state.nu.row(k).norm();
+    if (norm > problem.kappa[k]) state.nu.row(k) *= problem.kappa[k] / norm;
+  }
+  Admm admm(problem, state);
+  ThetaResult result;
+  result.gap = std::numeric_limits<double>::infinity();
+  Index next_check = 10;
+  for (Index iteration = 1; iteration <= settings.max_iterations; ++iteration) {
+    admm.iterate();
+    if (iteration != next_check && iteration != settings.max_iterations) continue;
+    next_check += std::clamp<Index>(iteration / 5, 10, 100);
+    const Groups groups = admm.groups();
+    const Matrix theta = merge(state.z, groups);
+    const double gap = model_gap(problem, theta, state.nu);
+    if (gap < result.gap) result = {theta, state.nu, groups, gap, iteration};
+    result.iterations = iteration;
+    if (gap <= settings.gap_tolerance) break;
+    admm.adapt();
+  }
+  return result;
+}
+
+}  // namespace coterie

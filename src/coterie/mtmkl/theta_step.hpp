@@ -1,0 +1,56 @@
+// The theta step of the outer loop, docs/maths.md (12)-(18): the model of the objective around the current weights,
+//
+//   minimise   sum_t [ c_t'theta_t + 1/2 theta_t' B_t theta_t ]  +  sum_i kappa_i ||theta_t - theta_s||      theta_t in D,
+//
+// edge i = (t, s), solved by consensus ADMM: every edge keeps copies of its two ends, one more copy z_t lies in D. Because the
+// two-point proximal map keeps the sum of its arguments, the scaled duals of an edge's two copies are opposite, and one vector per edge,
+//
+//   nu_i  <-  projection of  nu_i + rho/2 (theta_t - theta_s)  on the ball of radius kappa_i,
+//
+// carries the copies and their duals; the edge is fused exactly when nothing was cut off by the projection.
+// H = 0, mu = 0 gives the linear theta problem of the paper.
+//
+// It stops when the gap of the model, (18), is at most gap_tolerance:
+//
+//   sum_t [ r_t'z_t - min_{x in D} r_t'x ] + sum_i [ kappa_i ||z_t - z_s|| - nu_i'(z_t - z_s) ],   r_t = c_t + B_t z_t + sum of +-nu_i
+#pragma once
+
+#include <vector>
+
+#include "coterie/mtmkl/problem.hpp"
+
+namespace coterie {
+
+struct ThetaProblem {
+  const Matrix& c;                     // T x M
+  const std::vector<Matrix>& B;        // [task] M x M, positive semidefinite
+  const TaskGraph& graph;
+  const Vector& kappa;                 // per edge, lambda w_ts
+  const WeightSet& weights;
+};
+
+// What one theta step hands to the next.
+struct ThetaState {
+  Matrix theta;   // T x M, consensus
+  Matrix z;       // T x M, in D
+  Matrix v;       // T x M, dual of z (unscaled: rho v)
+  Matrix nu;      // edges x M, pair duals
+  double rho = 0; // 0: chosen from the problem
+};
+
+struct ThetaSettings {
+  double gap_tolerance = 1e-8;     // absolute
+  Index max_iterations = 20'000;
+};
+
+struct ThetaResult {
+  Matrix theta;                    // T x M, in D, equal bit for bit within a group
+  Matrix nu;                       // edges x M, within their balls
+  Groups groups;                   // connected parts of fused edges
+  double gap = 0;                  // of the model, (18)
+  Index iterations = 0;
+};
+
+ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state, const ThetaSettings& settings);
+
+}  // namespace coterie

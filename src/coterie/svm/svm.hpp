@@ -1,0 +1,50 @@
+// The dual of the support vector machine, docs/maths.md (6)-(9), with signed variables beta_i = y_i alpha_i:
+//
+//   minimise   1/2 beta' K beta - sum_i y_i p_i beta_i      sum_i beta_i = 0,   lo_i <= beta_i <= hi_i
+//
+// where [lo, hi] is [0, C_i] for y_i = +1 and [-C_i, 0] for y_i = -1. p = 1 is the SVM; other p serve centred forms.
+// With e = K beta - y p the gradient, beta is optimal iff for some bias b
+//
+//   e_i + b >= 0 where beta_i = lo_i,    e_i + b <= 0 where beta_i = hi_i,    e_i + b = 0 between.
+//
+// Method: a working set W of samples that are, or may become, support vectors; on W two-variable steps with second-order choice
+// of the pair (Fan, Chen, Lin 2005) find the active set, Newton steps on the free variables finish it; then samples outside
+// W that violate the conditions join. It stops when
+//
+//   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * max(1, |dual|).
+#pragma once
+
+#include "coterie/svm/mixed_gram.hpp"
+
+namespace coterie {
+
+struct SvmProblem {
+  ConstVectorRef y;  // -1 or +1
+  ConstVectorRef p;  // linear term, 1 for the ordinary SVM
+  ConstVectorRef C;  // upper bound of every alpha_i
+};
+
+struct SvmSettings {
+  double gap_tolerance = 1e-8;
+  Index max_steps = 10'000'000;  // two-variable steps
+  bool operator==(const SvmSettings&) const = default;
+};
+
+struct SvmResult {
+  Vector alpha;
+  double bias = 0;    // decision value: sum_j alpha_j y_j K(x, x_j) + bias
+  Vector gradient;    // e = K beta - y p
+  double primal = 0;  // 1/2 w'w + sum_i C_i max(0, p_i - y_i (w'x_i + bias))
+  double dual = 0;    // p'alpha - 1/2 alpha' Y K Y alpha
+  Index steps = 0;    // two-variable steps
+  Index newton_steps = 0;
+  bool converged = false;
+};
+
+// `start` is a warm start (any vector of size n; it is made feasible) or empty.
+SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start, const SvmSettings& settings);
+
+// The bias that minimises sum_i C_i max(0, -y_i (e_i + b)): the middle of the minimising interval.
+double best_bias(ConstVectorRef gradient, const SvmProblem& problem);
+
+}  // namespace coterie
