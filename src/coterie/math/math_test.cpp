@@ -32,7 +32,8 @@ TEST(WeightSet, ProjectionSatisfiesItsVariationalInequality) {
   for (const double p : {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, std::numeric_limits<double>::infinity()}) {
     const WeightSet set(p);
     for (int i = 0; i < 100; ++i) {
-      const Vector v = random_vector(random, 1 + random.below(12), std::pow(10, random.uniform(-2, 2)));
+      const Vector v =
+          random_vector(random, 1 + random.below(12), std::pow(10, random.uniform(-2, 2)));
       expect_projection(set, v, set.project(v), p == 1 || p == 2 || std::isinf(p) ? 1e-12 : 1e-9);
     }
   }
@@ -46,7 +47,8 @@ TEST(WeightSet, SmallestIsAttainedByNoPointBelowIt) {
       const Vector c = random_vector(random, 6, 1);
       const double bound = set.smallest(c);
       double best = std::numeric_limits<double>::infinity();
-      for (int j = 0; j < 200; ++j) best = std::min(best, c.dot(set.project(random_vector(random, 6, 2) - 10.0 * j / 200 * c)));
+      for (int j = 0; j < 200; ++j)
+        best = std::min(best, c.dot(set.project(random_vector(random, 6, 2) - 10.0 * j / 200 * c)));
       EXPECT_GE(best, bound - 1e-12);
       EXPECT_LE(best, bound + 0.2 * c.norm());
     }
@@ -98,7 +100,7 @@ TEST(Random, BelowCoversItsRangeAndNormalHasItsMoments) {
     sum += x;
     squares += x * x;
   }
-  EXPECT_NEAR(sum / n, 0, 4 / std::sqrt(n));                   // four standard errors
+  EXPECT_NEAR(sum / n, 0, 4 / std::sqrt(n));  // four standard errors
   EXPECT_NEAR(squares / n, 1, 4 * std::sqrt(2) / std::sqrt(n));
 }
 
@@ -107,7 +109,11 @@ TEST(Parallel, VisitsEveryIndexOnceAndPassesErrorsOn) {
     std::vector<std::atomic<int>> visits(1000);
     parallel_for(1000, threads, [&](Index i) { ++visits[static_cast<std::size_t>(i)]; });
     for (const auto& count : visits) EXPECT_EQ(count, 1);
-    EXPECT_THROW(parallel_for(10, threads, [](Index i) { if (i == 7) throw InputError("seven"); }), InputError);
+    EXPECT_THROW(parallel_for(10, threads,
+                              [](Index i) {
+                                if (i == 7) throw InputError("seven");
+                              }),
+                 InputError);
   }
 }
 

@@ -32,7 +32,8 @@ double Random::uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53
 
 double Random::uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-double Random::normal() {  // Box and Muller; the second number of the pair is not kept, so that a call has no memory
+double Random::
+    normal() {  // Box and Muller; the second number of the pair is not kept, so that a call has no memory
   const double radius = std::sqrt(-2 * std::log(1 - uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }

@@ -15,10 +15,10 @@ class Random {
   explicit Random(std::uint64_t seed);
 
   std::uint64_t next();
-  double uniform();                      // in [0, 1)
+  double uniform();  // in [0, 1)
   double uniform(double low, double high);
-  double normal();                       // mean 0, variance 1
-  Index below(Index bound);              // in {0, .., bound - 1}, without bias
+  double normal();           // mean 0, variance 1
+  Index below(Index bound);  // in {0, .., bound - 1}, without bias
 
   template <typename T>
   void shuffle(std::vector<T>& items) {

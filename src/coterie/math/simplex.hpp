@@ -21,8 +21,9 @@ class WeightSet {
 
   double p() const { return p_; }
   Vector project(ConstVectorRef v) const;
-  double smallest(ConstVectorRef c) const;  // min over D of c'theta: min_m c_m, or -||max(-c, 0)||_{p*} for p > 1
-  Vector uniform(Index M) const;            // equal weights on the outer boundary of D
+  double smallest(ConstVectorRef c)
+      const;  // min over D of c'theta: min_m c_m, or -||max(-c, 0)||_{p*} for p > 1
+  Vector uniform(Index M) const;  // equal weights on the outer boundary of D
   bool contains(ConstVectorRef theta, double slack) const;
 
  private:

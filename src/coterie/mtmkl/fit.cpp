@@ -15,11 +15,11 @@ namespace {
 
 // A connected part of the task graph. Its theta has one row per unit: a task each, or one for all when lambda is infinite.
 struct Part {
-  std::vector<Index> tasks;          // of the whole problem
-  std::vector<Index> edges;          // of the whole problem
-  std::vector<Index> unit;           // [task of the part]
+  std::vector<Index> tasks;  // of the whole problem
+  std::vector<Index> edges;  // of the whole problem
+  std::vector<Index> unit;   // [task of the part]
   Index units = 0;
-  TaskGraph graph;                   // between units
+  TaskGraph graph;  // between units
 };
 
 std::vector<Part> split_into_parts(const MtmklProblem& problem) {
@@ -27,7 +27,8 @@ std::vector<Part> split_into_parts(const MtmklProblem& problem) {
   for (const Edge& edge : problem.graph) joined.push_back(problem.lambda > 0 && edge.weight > 0);
   const Groups groups = connected_parts(problem.T(), problem.graph, joined);
   std::vector<Part> parts;
-  std::vector<std::pair<std::size_t, Index>> place(static_cast<std::size_t>(problem.T()));  // part, position within it
+  std::vector<std::pair<std::size_t, Index>> place(
+      static_cast<std::size_t>(problem.T()));  // part, position within it
   const bool common = std::isinf(problem.lambda);
   for (const std::vector<Index>& tasks : groups) {
     Part part;
@@ -52,29 +53,37 @@ std::vector<Part> split_into_parts(const MtmklProblem& problem) {
 
 // The objective of a part at theta, with all that the next step needs.
 struct Iterate {
-  Matrix theta;                  // units x M
+  Matrix theta;  // units x M
   std::vector<TaskState> tasks;
-  Groups groups;                 // of units
+  Groups groups;  // of units
   double primal = 0;
-  Matrix g;                      // units x M
+  Matrix g;  // units x M
 };
 
 class PartSolver {
  public:
-  PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings, double floor)
-      : problem_(problem), part_(part), settings_(settings), floor_(floor), penalty_(part.graph.empty() ? 0 : problem.lambda) {
+  PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
+             double floor)
+      : problem_(problem),
+        part_(part),
+        settings_(settings),
+        floor_(floor),
+        penalty_(part.graph.empty() ? 0 : problem.lambda) {
     kappa_.resize(std::ssize(part.graph));
-    for (std::size_t i = 0; i < part.graph.size(); ++i) kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
+    for (std::size_t i = 0; i < part.graph.size(); ++i)
+      kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
   }
 
-  Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start, double svm_tolerance) {
+  Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
+                   double svm_tolerance) {
     Iterate x;
     x.theta = std::move(theta);
     x.groups = std::move(groups);
     x.tasks.resize(part_.tasks.size());
     parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i] = evaluate_task(problem_, part_.tasks[i], x.theta.row(part_.unit[i]), start[i], svm_tolerance);
+      x.tasks[i] = evaluate_task(problem_, part_.tasks[i], x.theta.row(part_.unit[i]), start[i],
+                                 svm_tolerance);
     });
     svm_solves += std::ssize(part_.tasks);
     x.g = Matrix::Zero(part_.units, problem_.M());
@@ -99,7 +108,9 @@ class PartSolver {
     return sum;
   }
 
-  double target(double primal) const { return settings_.gap_tolerance * std::max(floor_, std::abs(primal)); }
+  double target(double primal) const {
+    return settings_.gap_tolerance * std::max(floor_, std::abs(primal));
+  }
 
   const Vector& kappa() const { return kappa_; }
   Index svm_solves = 0, theta_iterations = 0;
@@ -109,10 +120,13 @@ class PartSolver {
     const Index M = problem_.M();
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
     if (settings_.solver == Solver::newton)
-      for (std::size_t k = 0; k < x.tasks.size(); ++k) B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
+      for (std::size_t k = 0; k < x.tasks.size(); ++k)
+        B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
     Matrix c = x.g;
-    for (Index u = 0; u < part_.units; ++u) c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
-    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, {.gap_tolerance = gap_tolerance});
+    for (Index u = 0; u < part_.units; ++u)
+      c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
+    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state,
+                                   {.gap_tolerance = gap_tolerance});
     theta_iterations += step.iterations;
     return step;
   }
@@ -125,7 +139,9 @@ class PartSolver {
       const Vector d_u = d.row(part_.unit[k]);
       change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
     }
-    if (penalty_ > 0) change += penalty_ * (pairwise_distance(part_.graph, theta) - pairwise_distance(part_.graph, x.theta));
+    if (penalty_ > 0)
+      change += penalty_ *
+                (pairwise_distance(part_.graph, theta) - pairwise_distance(part_.graph, x.theta));
     return -change;
   }
 
@@ -158,8 +174,9 @@ struct PartResult {
   Status status = Status::converged;
 };
 
-PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-                      const ProgressCallback& progress, Progress report, const WarmStart& start) {
+PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Part& part,
+                      const FitSettings& settings, const ProgressCallback& progress,
+                      Progress report, const WarmStart& start) {
   const Index M = problem.M();
   const bool newton = settings.solver == Solver::newton;
   Matrix theta(part.units, M);
@@ -172,14 +189,16 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     if (std::ssize(start.alpha) == problem.T()) alpha[k] = start.alpha[static_cast<std::size_t>(t)];
   }
   if (start.nu.rows() == std::ssize(problem.graph))
-    for (std::size_t i = 0; i < part.edges.size(); ++i) nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
+    for (std::size_t i = 0; i < part.edges.size(); ++i)
+      nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
 
   double svm_tolerance = std::min(1e-4, 0.1 * settings.gap_tolerance);
   PartResult result;
   result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
   ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
   double mu = 0;
-  for (std::size_t k = 0; k < part.tasks.size(); ++k) mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
+  for (std::size_t k = 0; k < part.tasks.size(); ++k)
+    mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
   mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
   if (!newton) mu = 0;
 
@@ -200,7 +219,8 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
     }
-    const double inner_tolerance = std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
+    const double inner_tolerance =
+        std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
     ThetaResult next = solver.theta_step(x, mu, state, inner_tolerance);
     const std::vector<Vector> warm = solver.alphas(x);
     if (!newton) {  // the published algorithm takes the step as it is
@@ -212,16 +232,22 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     double length = 1;
     bool accepted = false;
     for (int trial = 0; trial < 4; ++trial) {
-      Iterate y = solver.evaluate(x.theta + length * (next.theta - x.theta),
-                                  length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups), warm, svm_tolerance);
+      Iterate y = solver.evaluate(
+          x.theta + length * (next.theta - x.theta),
+          length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups), warm,
+          svm_tolerance);
       const double actual = x.primal - y.primal;
       // Convexity makes every decrease of the model along the segment at least length times the whole one.
-      if (actual >= 1e-3 * length * predicted || y.primal - solver.dual(y, next.nu) <= solver.target(y.primal)) {
+      if (actual >= 1e-3 * length * predicted ||
+          y.primal - solver.dual(y, next.nu) <= solver.target(y.primal)) {
         accepted = true;
         const double ratio = predicted > 0 ? actual / predicted : 1;
-        if (length < 1) mu *= 4;
-        else if (ratio > 0.7) mu *= 0.25;
-        else if (ratio < 0.2) mu *= 4;
+        if (length < 1)
+          mu *= 4;
+        else if (ratio > 0.7)
+          mu *= 0.25;
+        else if (ratio < 0.2)
+          mu *= 4;
         x = std::move(y);
         nu = next.nu;
         break;
@@ -248,15 +274,20 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
 
 std::string to_string(Status status) {
   switch (status) {
-    case Status::converged: return "converged";
-    case Status::step_limit: return "step limit";
-    case Status::stopped: return "stopped";
-    case Status::stalled: return "stalled";
+    case Status::converged:
+      return "converged";
+    case Status::step_limit:
+      return "step limit";
+    case Status::stopped:
+      return "stopped";
+    case Status::stalled:
+      return "stalled";
   }
   return "";
 }
 
-Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress, const WarmStart& start) {
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
+        const WarmStart& start) {
   const Index T = problem.T();
   const Index M = problem.M();
   const std::vector<Part> parts = split_into_parts(problem);
@@ -291,18 +322,65 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
       fit.bias[t] = task.svm.bias;
       fit.task_objective[t] = task.svm.primal;
     }
-    for (std::size_t i = 0; i < part.edges.size(); ++i) fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));
+    for (std::size_t i = 0; i < part.edges.size(); ++i)
+      fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));
     for (const std::vector<Index>& units : result.x.groups) {
       std::vector<Index> members;
       for (std::size_t i = 0; i < part.tasks.size(); ++i)
-        if (std::find(units.begin(), units.end(), part.unit[i]) != units.end()) members.push_back(part.tasks[i]);
+        if (std::find(units.begin(), units.end(), part.unit[i]) != units.end())
+          members.push_back(part.tasks[i]);
       fit.groups.push_back(std::move(members));
     }
-    if (result.status != Status::converged && fit.status != Status::stopped) fit.status = result.status;
+    if (result.status != Status::converged && fit.status != Status::stopped)
+      fit.status = result.status;
   }
   std::sort(fit.groups.begin(), fit.groups.end());
   fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
   return fit;
+}
+
+// Within a part, pair duals nu_ts = w_ts (x_t - x_s) with L x = r, L the weighted Laplacian, balance the residual gradients r of the
+// tasks; none is longer than lambda w_ts when lambda is at least the largest ||x_t - x_s||. On the simplex a constant may
+// be taken off every gradient: it only moves the multiplier of sum theta = 1. For the complete graph x_t = (r_t - mean r)/T.
+double lambda_max(const MtmklProblem& problem, const Fit& common) {
+  const Index M = problem.M();
+  Matrix r(problem.T(), M);
+  for (Index t = 0; t < problem.T(); ++t) {
+    r.row(t) = gradient(problem, t, common.alpha[static_cast<std::size_t>(t)]);
+    if (problem.weights.p() == 1) r.row(t).array() -= r.row(t).mean();
+  }
+  std::vector<bool> joined;
+  for (const Edge& edge : problem.graph) joined.push_back(edge.weight > 0);
+  double largest = 0;
+  for (const std::vector<Index>& part : connected_parts(problem.T(), problem.graph, joined)) {
+    const Index size = std::ssize(part);
+    if (size < 2) continue;
+    std::vector<Index> place(static_cast<std::size_t>(problem.T()), -1);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      place[static_cast<std::size_t>(part[k])] = static_cast<Index>(k);
+    Eigen::MatrixXd L = Eigen::MatrixXd::Constant(
+        size, size, 1.0 / static_cast<double>(size));  // makes L regular, leaves x alone
+    Eigen::MatrixXd right(size, M);
+    for (std::size_t k = 0; k < part.size(); ++k) right.row(static_cast<Index>(k)) = r.row(part[k]);
+    right.rowwise() -= right.colwise().mean().eval();
+    for (const Edge& edge : problem.graph) {
+      const Index t = place[static_cast<std::size_t>(edge.t)];
+      const Index s = place[static_cast<std::size_t>(edge.s)];
+      if (t < 0 || s < 0) continue;
+      L(t, t) += edge.weight;
+      L(s, s) += edge.weight;
+      L(t, s) -= edge.weight;
+      L(s, t) -= edge.weight;
+    }
+    const Eigen::MatrixXd x = L.llt().solve(right);
+    for (const Edge& edge : problem.graph) {
+      const Index t = place[static_cast<std::size_t>(edge.t)];
+      const Index s = place[static_cast<std::size_t>(edge.s)];
+      if (t >= 0 && s >= 0 && edge.weight > 0)
+        largest = std::max(largest, (x.row(t) - x.row(s)).norm());
+    }
+  }
+  return largest;
 }
 
 }  // namespace coterie

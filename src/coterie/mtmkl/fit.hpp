@@ -40,14 +40,14 @@ struct FitSettings {
 };
 
 struct Fit {
-  Matrix theta;                    // T x M
-  std::vector<Vector> alpha;       // [task]
-  Vector bias;                     // T
-  Vector task_objective;           // T, primal value of every task's SVM at theta
-  Matrix nu;                       // edges x M; rows of zeros where lambda is 0 or infinite
+  Matrix theta;               // T x M
+  std::vector<Vector> alpha;  // [task]
+  Vector bias;                // T
+  Vector task_objective;      // T, primal value of every task's SVM at theta
+  Matrix nu;                  // edges x M; rows of zeros where lambda is 0 or infinite
   Groups groups;
   double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
-  Index outer_steps = 0;           // of the part that took most
+  Index outer_steps = 0;                 // of the part that took most
   Index svm_solves = 0, theta_iterations = 0;
   Status status = Status::converged;
 };
@@ -59,7 +59,8 @@ struct WarmStart {
   Matrix nu;
 };
 
-Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress = {}, const WarmStart& start = {});
+Fit fit(const MtmklProblem& problem, const FitSettings& settings,
+        const ProgressCallback& progress = {}, const WarmStart& start = {});
 
 // The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (19), given the fit at lambda = inf.
 double lambda_max(const MtmklProblem& problem, const Fit& common);

@@ -14,16 +14,16 @@ namespace coterie {
 
 struct TaskModel {
   std::string name;
-  std::string negative, positive;     // label names of y = -1 and y = +1
-  Index n = 0;                        // training samples
-  double C = 1;                       // before class weights
-  Vector theta;                       // M
+  std::string negative, positive;  // label names of y = -1 and y = +1
+  Index n = 0;                     // training samples
+  double C = 1;                    // before class weights
+  Vector theta;                    // M
   double bias = 0;
-  double objective = 0;               // primal value of the task's SVM
-  std::vector<Index> support;         // per support vector: row of Model::support_vectors
-  std::vector<Index> sample;          // per support vector: its position among the task's training samples
-  Vector alpha;                       // per support vector, > 0
-  Vector y;                           // per support vector, -1 or +1
+  double objective = 0;        // primal value of the task's SVM
+  std::vector<Index> support;  // per support vector: row of Model::support_vectors
+  std::vector<Index> sample;   // per support vector: its position among the task's training samples
+  Vector alpha;                // per support vector, > 0
+  Vector y;                    // per support vector, -1 or +1
   bool operator==(const TaskModel&) const = default;
 };
 
@@ -44,16 +44,16 @@ struct Model {
   std::vector<std::string> features;
   Scaling scaling;
   std::vector<Kernel> kernels;
-  Vector divisors;                       // one per kernel
+  Vector divisors;  // one per kernel
   Casting casting = Casting::binary;
-  std::vector<std::string> classes;      // of one-vs-one and one-vs-rest
-  Matrix support_vectors;                // scaled features; every sample once, however many tasks it supports
-  std::vector<Index> training_row;       // per support vector: its row in the training data
-  Index training_rows = 0;               // of the whole training table
+  std::vector<std::string> classes;  // of one-vs-one and one-vs-rest
+  Matrix support_vectors;  // scaled features; every sample once, however many tasks it supports
+  std::vector<Index> training_row;  // per support vector: its row in the training data
+  Index training_rows = 0;          // of the whole training table
   std::vector<TaskModel> tasks;
   Groups groups;
   Certificate certificate;
-  std::string fingerprint;               // of the training data
+  std::string fingerprint;  // of the training data
   bool operator==(const Model&) const = default;
 };
 

@@ -7,7 +7,8 @@ namespace coterie {
 namespace {
 
 // (K beta)_i for the rows in `wanted`, K one base matrix. Few support vectors: gather; many: whole rows.
-Vector apply(const Matrix& K, const Vector& beta, const std::vector<Index>& support, const std::vector<Index>& wanted) {
+Vector apply(const Matrix& K, const Vector& beta, const std::vector<Index>& support,
+             const std::vector<Index>& wanted) {
   Vector out(static_cast<Index>(wanted.size()));
   const bool dense = 2 * std::ssize(support) > K.rows();
   const Vector coefficients = beta(support);
@@ -17,7 +18,8 @@ Vector apply(const Matrix& K, const Vector& beta, const std::vector<Index>& supp
       out[static_cast<Index>(k)] = row.dot(beta);
     } else {
       double sum = 0;
-      for (std::size_t j = 0; j < support.size(); ++j) sum += row[support[j]] * coefficients[static_cast<Index>(j)];
+      for (std::size_t j = 0; j < support.size(); ++j)
+        sum += row[support[j]] * coefficients[static_cast<Index>(j)];
       out[static_cast<Index>(k)] = sum;
     }
   }
@@ -26,7 +28,8 @@ Vector apply(const Matrix& K, const Vector& beta, const std::vector<Index>& supp
 
 }  // namespace
 
-TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta, ConstVectorRef start, double svm_gap_tolerance) {
+TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta,
+                        ConstVectorRef start, double svm_gap_tolerance) {
   const TaskGrams& base = problem.grams[static_cast<std::size_t>(t)];
   const Vector& y = problem.y[static_cast<std::size_t>(t)];
   const Vector& C = problem.C[static_cast<std::size_t>(t)];
@@ -74,6 +77,19 @@ TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef the
   const Vector along = half.transpose() * half_ones;
   state.H = half.transpose() * half - along * along.transpose() / half_ones.squaredNorm();
   return state;
+}
+
+Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha) {
+  const Vector beta = problem.y[static_cast<std::size_t>(t)].cwiseProduct(alpha);
+  std::vector<Index> support;
+  for (Index i = 0; i < beta.size(); ++i)
+    if (beta[i] != 0) support.push_back(i);
+  Vector g(problem.M());
+  for (Index m = 0; m < g.size(); ++m)
+    g[m] = -0.5 * beta(support).dot(
+                      apply(problem.grams[static_cast<std::size_t>(t)][static_cast<std::size_t>(m)],
+                            beta, support, support));
+  return g;
 }
 
 }  // namespace coterie

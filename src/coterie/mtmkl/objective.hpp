@@ -16,11 +16,15 @@ namespace coterie {
 
 struct TaskState {
   SvmResult svm;
-  Vector g;       // gradient of J_t, M
-  Matrix H;       // Hessian of J_t where its active set is stable, M x M
+  Vector g;  // gradient of J_t, M
+  Matrix H;  // Hessian of J_t where its active set is stable, M x M
 };
 
 // Solves task t's SVM at theta, warm-started from `start` (empty: cold).
-TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta, ConstVectorRef start, double svm_gap_tolerance);
+TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta,
+                        ConstVectorRef start, double svm_gap_tolerance);
+
+// The gradient of J_t at the optimal alpha of task t.
+Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha);
 
 }  // namespace coterie

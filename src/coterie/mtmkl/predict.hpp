@@ -11,7 +11,8 @@ namespace coterie {
 // Decision values of task t at the rows of X (unscaled features in the order of model.features):
 //   f(x) = sum_m theta^m / divisor_m sum_j alpha_j y_j k_m(x, x_j) + bias,   label positive iff f(x) > 0.
 // `cross` holds, for precomputed kernels, the values between the rows of X and all training rows.
-Vector decision_values(const Model& model, Index t, ConstMatrixRef X, const PrecomputedMatrices& cross = {});
+Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
+                       const PrecomputedMatrices& cross = {});
 
 // Classes of a one-vs-one or one-vs-rest model: index into model.classes for every row of `scores` (rows x tasks).
 // One-vs-one: most votes, ties by summed scores; one-vs-rest: largest score.

@@ -68,7 +68,8 @@ Groups common_refinement(Index tasks, const Groups& a, const Groups& b) {
 
 double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta) {
   double sum = 0;
-  for (const Edge& edge : graph) sum += edge.weight * (theta.row(edge.t) - theta.row(edge.s)).norm();
+  for (const Edge& edge : graph)
+    sum += edge.weight * (theta.row(edge.t) - theta.row(edge.s)).norm();
   return sum;
 }
 

@@ -29,9 +29,10 @@ struct MtmklProblem {
   const std::vector<TaskGrams>& grams;  // [task][kernel]
   const std::vector<Vector>& y;         // [task], -1 or +1
   const std::vector<Vector>& C;         // [task], upper bound of every alpha
-  double lambda = 0;                    // 0: separate tasks; infinity: one theta for every connected part of the graph
+  double lambda =
+      0;  // 0: separate tasks; infinity: one theta for every connected part of the graph
   const TaskGraph& graph;
-  WeightSet weights;                    // D
+  WeightSet weights;  // D
   Index T() const { return static_cast<Index>(grams.size()); }
   Index M() const { return grams.empty() ? 0 : static_cast<Index>(grams.front().size()); }
 };

@@ -31,13 +31,20 @@ void visit_fields(Settings& s, F&& f) {
   f("C", s.C, "cost of a training error: upper bound of every alpha", "a number > 0");
   f("lambda", s.lambda, "how strongly tasks are drawn together",
     "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'");
-  f("norm", s.norm, "p of the constraint ||theta||_p <= 1 on kernel weights; 1 gives few kernels, inf equal weights", "a number >= 1, or inf");
-  f("kernels", s.kernels, "base kernels", "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
-  f("normalise", s.normalise, "scale of the kernels", "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");
-  f("scale", s.scale, "scaling of the features, learnt on the training data", "'none', 'standard' or 'minmax'");
+  f("norm", s.norm,
+    "p of the constraint ||theta||_p <= 1 on kernel weights; 1 gives few kernels, inf equal "
+    "weights",
+    "a number >= 1, or inf");
+  f("kernels", s.kernels, "base kernels",
+    "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
+  f("normalise", s.normalise, "scale of the kernels",
+    "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");
+  f("scale", s.scale, "scaling of the features, learnt on the training data",
+    "'none', 'standard' or 'minmax'");
   f("class-weight", s.class_weight, "weights of the two classes in C", "'none' or 'balanced'");
   f("tolerance", s.tolerance, "relative duality gap at which the fit is done", "a number > 0");
-  f("solver", s.solver, "algorithm", "'newton', or 'published' (the paper's, which does not converge)");
+  f("solver", s.solver, "algorithm",
+    "'newton', or 'published' (the paper's, which does not converge)");
   f("max-steps", s.max_steps, "outer steps after which the solver gives up", "a whole number >= 1");
 }
 

@@ -53,7 +53,8 @@ Matrix merge(const Matrix& z, const Groups& groups) {
 
 class Admm {
  public:
-  Admm(const ThetaProblem& problem, ThetaState& state) : problem_(problem), s_(state), T_(problem.c.rows()), M_(problem.c.cols()) {
+  Admm(const ThetaProblem& problem, ThetaState& state)
+      : problem_(problem), s_(state), T_(problem.c.rows()), M_(problem.c.cols()) {
     degree_ = Vector::Zero(T_);
     for (const Edge& edge : problem.graph) {
       degree_[edge.t] += 1;
@@ -80,7 +81,8 @@ class Admm {
     }
     edges();
     for (Index t = 0; t < T_; ++t)
-      s_.z.row(t) = problem_.weights.project(s_.theta.row(t).transpose() - s_.v.row(t).transpose() / s_.rho);
+      s_.z.row(t) =
+          problem_.weights.project(s_.theta.row(t).transpose() - s_.v.row(t).transpose() / s_.rho);
     s_.v += s_.rho * (s_.z - s_.theta);
     primal_residual_ = std::sqrt((s_.z - s_.theta).squaredNorm() + consensus_);
     dual_residual_ = s_.rho * std::sqrt((s_.z - previous_z_).squaredNorm() + consensus_change(old));
@@ -90,8 +92,10 @@ class Admm {
   void adapt() {
     const double primal_scale = std::max(1e-300, s_.z.norm() + consensus_scale());
     const double dual_scale = std::max(1e-300, s_.v.norm() + std::sqrt(2.0) * s_.nu.norm());
-    const double ratio = (primal_residual_ / primal_scale) / std::max(1e-300, dual_residual_ / dual_scale);
-    if (ratio > 4 || ratio < 0.25) set_rho(std::clamp(s_.rho * std::clamp(std::sqrt(ratio), 0.2, 5.0), 1e-12, 1e12));
+    const double ratio =
+        (primal_residual_ / primal_scale) / std::max(1e-300, dual_residual_ / dual_scale);
+    if (ratio > 4 || ratio < 0.25)
+      set_rho(std::clamp(s_.rho * std::clamp(std::sqrt(ratio), 0.2, 5.0), 1e-12, 1e12));
   }
 
   Groups groups() const { return connected_parts(T_, problem_.graph, fused_); }
@@ -148,8 +152,12 @@ class Admm {
   }
 
   // The copies of task t move about as theta_t does, one for every edge.
-  double consensus_change(const Matrix& old) const { return ((s_.theta - old).rowwise().squaredNorm().array() * degree_.array()).sum(); }
-  double consensus_scale() const { return std::sqrt((s_.theta.rowwise().squaredNorm().array() * degree_.array()).sum()); }
+  double consensus_change(const Matrix& old) const {
+    return ((s_.theta - old).rowwise().squaredNorm().array() * degree_.array()).sum();
+  }
+  double consensus_scale() const {
+    return std::sqrt((s_.theta.rowwise().squaredNorm().array() * degree_.array()).sum());
+  }
 
   const ThetaProblem& problem_;
   ThetaState& s_;
@@ -163,8 +171,10 @@ class Admm {
 
 }  // namespace
 
-ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state, const ThetaSettings& settings) {
-  for (Index k = 0; k < state.nu.rows(); ++k) {  // a smaller lambda shrinks the balls of a warm start
+ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
+                        const ThetaSettings& settings) {
+  for (Index k = 0; k < state.nu.rows();
+       ++k) {  // a smaller lambda shrinks the balls of a warm start
     const double norm = state.nu.row(k).norm();
     if (norm > problem.kappa[k]) state.nu.row(k) *= problem.kappa[k] / norm;
   }

@@ -22,35 +22,36 @@
 namespace coterie {
 
 struct ThetaProblem {
-  const Matrix& c;                     // T x M
-  const std::vector<Matrix>& B;        // [task] M x M, positive semidefinite
+  const Matrix& c;               // T x M
+  const std::vector<Matrix>& B;  // [task] M x M, positive semidefinite
   const TaskGraph& graph;
-  const Vector& kappa;                 // per edge, lambda w_ts
+  const Vector& kappa;  // per edge, lambda w_ts
   const WeightSet& weights;
 };
 
 // What one theta step hands to the next.
 struct ThetaState {
-  Matrix theta;   // T x M, consensus
-  Matrix z;       // T x M, in D
-  Matrix v;       // T x M, dual of z (unscaled: rho v)
-  Matrix nu;      // edges x M, pair duals
-  double rho = 0; // 0: chosen from the problem
+  Matrix theta;    // T x M, consensus
+  Matrix z;        // T x M, in D
+  Matrix v;        // T x M, dual of z (unscaled: rho v)
+  Matrix nu;       // edges x M, pair duals
+  double rho = 0;  // 0: chosen from the problem
 };
 
 struct ThetaSettings {
-  double gap_tolerance = 1e-8;     // absolute
+  double gap_tolerance = 1e-8;  // absolute
   Index max_iterations = 20'000;
 };
 
 struct ThetaResult {
-  Matrix theta;                    // T x M, in D, equal bit for bit within a group
-  Matrix nu;                       // edges x M, within their balls
-  Groups groups;                   // connected parts of fused edges
-  double gap = 0;                  // of the model, (18)
+  Matrix theta;    // T x M, in D, equal bit for bit within a group
+  Matrix nu;       // edges x M, within their balls
+  Groups groups;   // connected parts of fused edges
+  double gap = 0;  // of the model, (18)
   Index iterations = 0;
 };
 
-ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state, const ThetaSettings& settings);
+ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
+                        const ThetaSettings& settings);
 
 }  // namespace coterie

@@ -13,9 +13,9 @@ namespace coterie {
 
 // What is given besides data and settings.
 struct TrainExtras {
-  PrecomputedMatrices precomputed;         // behind precomputed:FILE kernels
-  std::map<std::string, double> task_C;    // C of single tasks, by name
-  bool complete = true;                    // every pair of tasks, or:
+  PrecomputedMatrices precomputed;       // behind precomputed:FILE kernels
+  std::map<std::string, double> task_C;  // C of single tasks, by name
+  bool complete = true;                  // every pair of tasks, or:
   TaskGraph graph;
 };
 
@@ -25,23 +25,26 @@ struct Prepared {
   Scaling scaling;
   std::vector<Kernel> kernels;
   Grams grams;
-  std::vector<Vector> y, C;    // [task]
-  Vector task_C;               // per task, before class weights
+  std::vector<Vector> y, C;  // [task]
+  Vector task_C;             // per task, before class weights
   bool complete = true;
   TaskGraph graph;
   WeightSet weights{1};
 };
 
-Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras, int threads);
+Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
+                 int threads);
 
 // The fit of the settings' lambda (a relative one is resolved by a fit at lambda = inf first), and that lambda.
 struct Fitted {
   Fit fit;
   double lambda = 0;
-  double lambda_max = 0;   // 0 unless it was needed
+  double lambda_max = 0;  // 0 unless it was needed
 };
-Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads, const ProgressCallback& progress = {});
+Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads,
+                    const ProgressCallback& progress = {});
 
-Model make_model(const Prepared& prepared, const TrainSettings& settings, const Fitted& fitted, std::string fingerprint);
+Model make_model(const Prepared& prepared, const TrainSettings& settings, const Fitted& fitted,
+                 std::string fingerprint);
 
 }  // namespace coterie

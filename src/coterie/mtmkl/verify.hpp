@@ -10,15 +10,17 @@
 namespace coterie {
 
 struct Verification {
-  double primal = 0, dual = 0, gap = 0;   // recomputed; gap relative to max(1, |primal|)
-  double infeasibility = 0;               // how far alpha, theta or nu leave their sets; 0 to rounding for a sound model
-  double primal_difference = 0;           // relative difference to what the model states
+  double primal = 0, dual = 0, gap = 0;  // recomputed; gap relative to max(1, |primal|)
+  double infeasibility =
+      0;  // how far alpha, theta or nu leave their sets; 0 to rounding for a sound model
+  double primal_difference = 0;  // relative difference to what the model states
   double dual_difference = 0;
-  bool groups_exact = false;              // theta equal bit for bit within every group
-  std::vector<std::string> findings;      // what is wrong, in words; empty for a sound model
+  bool groups_exact = false;          // theta equal bit for bit within every group
+  std::vector<std::string> findings;  // what is wrong, in words; empty for a sound model
 };
 
 // `data` is the raw training data, cast into tasks as in training. Throws InputError when it does not fit the model at all.
-Verification verify(const Model& model, const Dataset& data, const PrecomputedMatrices& precomputed = {});
+Verification verify(const Model& model, const Dataset& data,
+                    const PrecomputedMatrices& precomputed = {});
 
 }  // namespace coterie

@@ -6,7 +6,9 @@
 namespace coterie {
 
 MixedGram::MixedGram(const TaskGrams& base, ConstVectorRef theta)
-    : n_(base.empty() ? 0 : base.front().rows()), diagonal_(Vector::Zero(n_)), rows_(static_cast<std::size_t>(n_), nullptr) {
+    : n_(base.empty() ? 0 : base.front().rows()),
+      diagonal_(Vector::Zero(n_)),
+      rows_(static_cast<std::size_t>(n_), nullptr) {
   assert(theta.size() == std::ssize(base));
   for (Index m = 0; m < theta.size(); ++m) {
     if (theta[m] <= 0) continue;
@@ -21,7 +23,8 @@ const double* MixedGram::row(Index i) {
   if (known) return known;
   if (left_in_chunk_ == 0) {
     left_in_chunk_ = std::clamp<Index>((Index{1} << 17) / n_, 1, n_);
-    chunks_.push_back(std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(left_in_chunk_ * n_)));
+    chunks_.push_back(
+        std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(left_in_chunk_ * n_)));
   }
   double* out = chunks_.back().get() + (--left_in_chunk_) * n_;
   using Row = Eigen::Map<const Vector>;
@@ -35,12 +38,16 @@ const double* MixedGram::row(Index i) {
     const std::size_t left = terms_.size() - k;
     const auto w = [&](std::size_t j) { return terms_[k + j].weight; };
     if (left >= 4) {
-      if (first) mixed = w(0) * base(k) + w(1) * base(k + 1) + w(2) * base(k + 2) + w(3) * base(k + 3);
-      else mixed += w(0) * base(k) + w(1) * base(k + 1) + w(2) * base(k + 2) + w(3) * base(k + 3);
+      if (first)
+        mixed = w(0) * base(k) + w(1) * base(k + 1) + w(2) * base(k + 2) + w(3) * base(k + 3);
+      else
+        mixed += w(0) * base(k) + w(1) * base(k + 1) + w(2) * base(k + 2) + w(3) * base(k + 3);
       k += 4;
     } else {
-      if (first) mixed = w(0) * base(k);
-      else mixed += w(0) * base(k);
+      if (first)
+        mixed = w(0) * base(k);
+      else
+        mixed += w(0) * base(k);
       k += 1;
     }
   }

@@ -17,7 +17,7 @@ class MixedGram {
   MixedGram(const TaskGrams& base, ConstVectorRef theta);
 
   Index size() const { return n_; }
-  const double* row(Index i);            // n values
+  const double* row(Index i);  // n values
   double diagonal(Index i) const { return diagonal_[i]; }
 
  private:
@@ -26,10 +26,11 @@ class MixedGram {
     const double* values;
   };
   Index n_;
-  std::vector<Term> terms_;              // kernels with positive weight
+  std::vector<Term> terms_;  // kernels with positive weight
   Vector diagonal_;
-  std::vector<const double*> rows_;      // null until touched
-  std::vector<std::unique_ptr<double[]>> chunks_;  // storage of the rows, in the order of their first touch
+  std::vector<const double*> rows_;  // null until touched
+  std::vector<std::unique_ptr<double[]>>
+      chunks_;  // storage of the rows, in the order of their first touch
   Index left_in_chunk_ = 0;
 };
 

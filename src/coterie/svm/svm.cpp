@@ -24,8 +24,15 @@ Index position_of(const Eigen::ArrayXd& values, double value) {
 class WorkingSet {
  public:
   WorkingSet(Matrix K, Vector beta, Vector lo, Vector hi, Eigen::ArrayXd e)
-      : K_(std::move(K)), beta_(std::move(beta)), lo_(std::move(lo)), hi_(std::move(hi)), e_(std::move(e)),
-        diagonal_(K_.diagonal()), up_(beta_.size()), down_(beta_.size()), work_(beta_.size()) {
+      : K_(std::move(K)),
+        beta_(std::move(beta)),
+        lo_(std::move(lo)),
+        hi_(std::move(hi)),
+        e_(std::move(e)),
+        diagonal_(K_.diagonal()),
+        up_(beta_.size()),
+        down_(beta_.size()),
+        work_(beta_.size()) {
     for (Index k = 0; k < size(); ++k) mark(k);
   }
 
@@ -66,9 +73,11 @@ class WorkingSet {
       // Gain of the pair (i, k): (e_k - e_i)^2 / (K_ii + K_kk - 2 K_ik), over k that may fall.
       work_ = (e_ + down_ - lowest).max(0.0);
       if (work_.maxCoeff() <= epsilon) return true;
-      work_ = work_.square() / (diagonal_ + (diagonal_[i] - 2 * row_i)).max(1e-12 * diagonal_[i] + 1e-300);
+      work_ = work_.square() /
+              (diagonal_ + (diagonal_[i] - 2 * row_i)).max(1e-12 * diagonal_[i] + 1e-300);
       const Index j = position_of(work_, work_.maxCoeff());
-      const double curvature = std::max(diagonal_[i] + diagonal_[j] - 2 * K_(i, j), 1e-12 * diagonal_[i] + 1e-300);
+      const double curvature =
+          std::max(diagonal_[i] + diagonal_[j] - 2 * K_(i, j), 1e-12 * diagonal_[i] + 1e-300);
       double delta = (e_[j] - lowest) / curvature;
       const double room_i = hi_[i] - beta_[i];
       const double room_j = beta_[j] - lo_[j];
@@ -124,7 +133,9 @@ class WorkingSet {
     Index hit = -1;
     for (Index k = 0; k < d.size(); ++k) {
       const Index i = free[static_cast<std::size_t>(k)];
-      const double room = d[k] > 0 ? (hi_[i] - beta_[i]) / d[k] : d[k] < 0 ? (lo_[i] - beta_[i]) / d[k] : infinity;
+      const double room = d[k] > 0   ? (hi_[i] - beta_[i]) / d[k]
+                          : d[k] < 0 ? (lo_[i] - beta_[i]) / d[k]
+                                     : infinity;
       if (room < length) {
         length = room;
         hit = k;
@@ -168,7 +179,8 @@ std::vector<Index> spread_sample(ConstVectorRef y, Index per_class) {
     for (Index i = 0; i < y.size(); ++i)
       if (y[i] == sign) members.push_back(i);
     const Index count = std::min<Index>(per_class, std::ssize(members));
-    for (Index k = 0; k < count; ++k) chosen.push_back(members[static_cast<std::size_t>(k * std::ssize(members) / count)]);
+    for (Index k = 0; k < count; ++k)
+      chosen.push_back(members[static_cast<std::size_t>(k * std::ssize(members) / count)]);
   }
   return chosen;
 }
@@ -180,7 +192,9 @@ double best_bias(ConstVectorRef gradient, const SvmProblem& problem) {
   const Index n = gradient.size();
   std::vector<Index> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), Index{0});
-  std::sort(order.begin(), order.end(), [&](Index i, Index j) { return gradient[i] != gradient[j] ? gradient[i] > gradient[j] : i < j; });
+  std::sort(order.begin(), order.end(), [&](Index i, Index j) {
+    return gradient[i] != gradient[j] ? gradient[i] > gradient[j] : i < j;
+  });
   double slope = 0;
   double total = 0;
   for (Index i = 0; i < n; ++i) {
@@ -199,7 +213,8 @@ double best_bias(ConstVectorRef gradient, const SvmProblem& problem) {
   return order.empty() ? 0 : -gradient[order.back()];
 }
 
-SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start, const SvmSettings& settings) {
+SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start,
+                    const SvmSettings& settings) {
   const Index n = K.size();
   assert(problem.y.size() == n && problem.p.size() == n && problem.C.size() == n);
   const Vector yp = problem.y.cwiseProduct(problem.p);
@@ -247,11 +262,13 @@ SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef star
       std::vector<std::pair<double, Index>> violators;
       for (Index i = 0; i < n; ++i) {
         const double violation = -problem.y[i] * (e[i] + bias);  // beta_i = 0 outside W
-        if (!in_set[static_cast<std::size_t>(i)] && violation > 0.5 * epsilon) violators.emplace_back(-violation, i);
+        if (!in_set[static_cast<std::size_t>(i)] && violation > 0.5 * epsilon)
+          violators.emplace_back(-violation, i);
       }
       const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, std::ssize(W) / 2));
       if (violators.size() > limit) {
-        std::nth_element(violators.begin(), violators.begin() + static_cast<std::ptrdiff_t>(limit), violators.end());
+        std::nth_element(violators.begin(), violators.begin() + static_cast<std::ptrdiff_t>(limit),
+                         violators.end());
         violators.resize(limit);
       }
       if (violators.empty()) epsilon *= 0.1;

@@ -42,7 +42,8 @@ struct SvmResult {
 };
 
 // `start` is a warm start (any vector of size n; it is made feasible) or empty.
-SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start, const SvmSettings& settings);
+SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start,
+                    const SvmSettings& settings);
 
 // The bias that minimises sum_i C_i max(0, -y_i (e_i + b)): the middle of the minimising interval.
 double best_bias(ConstVectorRef gradient, const SvmProblem& problem);

@@ -1,0 +1,173 @@
+#include "coterie/mtmkl/train.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "coterie/data/names.hpp"
+
+namespace coterie {
+
+namespace {
+
+Vector costs_of_tasks(const Dataset& data, const TrainSettings& settings,
+                      const std::map<std::string, double>& task_C) {
+  Vector C = Vector::Constant(std::ssize(data.tasks), settings.C);
+  for (const auto& [name, value] : task_C) {
+    const auto place = std::find_if(data.tasks.begin(), data.tasks.end(),
+                                    [&](const Task& task) { return task.name == name; });
+    if (place == data.tasks.end()) {
+      std::vector<std::string> names;
+      for (const Task& task : data.tasks) names.push_back(task.name);
+      throw InputError(
+          fmt::format("--task-C names the task '{}', which the data does not have. Its tasks: {}.",
+                      name, list_names(names)));
+    }
+    if (!(value > 0) || std::isinf(value))
+      throw InputError(
+          fmt::format("--task-C gives C = {} to task '{}'; C must be a number > 0.", value, name));
+    C[place - data.tasks.begin()] = value;
+  }
+  return C;
+}
+
+// C for every sample; balanced: C n / (2 n_class), so that both classes weigh the same.
+Vector sample_costs(const Vector& y, double C, bool balanced) {
+  Vector costs = Vector::Constant(y.size(), C);
+  if (!balanced) return costs;
+  const double n = static_cast<double>(y.size());
+  const double positive = static_cast<double>((y.array() > 0).count());
+  for (Index i = 0; i < y.size(); ++i) costs[i] *= n / (2 * (y[i] > 0 ? positive : n - positive));
+  return costs;
+}
+
+}  // namespace
+
+Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
+                 int threads) {
+  validate(settings);
+  check_dataset(data);
+  Prepared prepared;
+  const Normalisation normalisation = parse_normalisation(settings.normalise);
+  prepared.kernels = prepare_kernels(settings.kernels, normalisation, data.features);
+  prepared.task_C = costs_of_tasks(data, settings, extras.task_C);
+  prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
+  data.X = apply_scaling(prepared.scaling, std::move(data.X));
+  prepared.grams =
+      compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    prepared.y.push_back(data.tasks[t].y);
+    prepared.C.push_back(sample_costs(data.tasks[t].y, prepared.task_C[static_cast<Index>(t)],
+                                      settings.class_weight == "balanced"));
+  }
+  prepared.complete = extras.complete;
+  prepared.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
+  prepared.weights = WeightSet(settings.norm);
+  prepared.data = std::move(data);
+  return prepared;
+}
+
+Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads,
+                    const ProgressCallback& progress) {
+  const LambdaChoice choice = parse_lambda(settings.lambda);
+  FitSettings fit_settings;
+  fit_settings.gap_tolerance = settings.tolerance;
+  fit_settings.max_outer_steps = settings.max_steps;
+  fit_settings.threads = threads;
+  MtmklProblem problem{prepared.grams.tasks, prepared.y,     prepared.C,
+                       choice.value,         prepared.graph, prepared.weights};
+  Fitted fitted;
+  WarmStart start;
+  if (choice.relative) {
+    problem.lambda = std::numeric_limits<double>::infinity();
+    Fit common = fit(problem, fit_settings, progress);
+    fitted.lambda_max = lambda_max(problem, common);
+    problem.lambda = choice.value * fitted.lambda_max;
+    if (common.status ==
+        Status::
+            stopped) {  // what is there is still a feasible answer, of the problem with lambda = inf
+      fitted.lambda = std::numeric_limits<double>::infinity();
+      fitted.fit = std::move(common);
+      return fitted;
+    }
+    start.theta = std::move(common.theta);
+    start.alpha = std::move(common.alpha);
+  }
+  fitted.lambda = problem.lambda;
+  fit_settings.solver = settings.solver == "published" ? Solver::published : Solver::newton;
+  if (fit_settings.solver == Solver::published) start = {};
+  fitted.fit = fit(problem, fit_settings, progress, start);
+  return fitted;
+}
+
+Model make_model(const Prepared& prepared, const TrainSettings& settings, const Fitted& fitted,
+                 std::string fingerprint) {
+  const Dataset& data = prepared.data;
+  const Fit& fit = fitted.fit;
+  Model model;
+  model.settings = settings;
+  model.features = data.features;
+  model.scaling = prepared.scaling;
+  model.kernels = prepared.kernels;
+  model.divisors = prepared.grams.divisors;
+  model.casting = data.casting;
+  model.classes = data.classes;
+  model.training_rows = data.X.rows();
+  model.groups = fit.groups;
+  model.fingerprint = std::move(fingerprint);
+
+  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()),
+                           -1);  // of a row among the support vectors
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    for (Index i = 0; i < data.tasks[t].size(); ++i)
+      if (fit.alpha[t][i] > 0)
+        place[static_cast<std::size_t>(data.tasks[t].rows[static_cast<std::size_t>(i)])] = 0;
+  for (std::size_t row = 0; row < place.size(); ++row) {
+    if (place[row] < 0) continue;
+    place[row] = std::ssize(model.training_row);
+    model.training_row.push_back(static_cast<Index>(row));
+  }
+  model.support_vectors = data.X(model.training_row, Eigen::all);
+
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    TaskModel out;
+    out.name = task.name;
+    out.negative = task.negative;
+    out.positive = task.positive;
+    out.n = task.size();
+    out.C = prepared.task_C[static_cast<Index>(t)];
+    out.theta = fit.theta.row(static_cast<Index>(t));
+    out.bias = fit.bias[static_cast<Index>(t)];
+    out.objective = fit.task_objective[static_cast<Index>(t)];
+    for (Index i = 0; i < task.size(); ++i) {
+      if (!(fit.alpha[t][i] > 0)) continue;
+      out.sample.push_back(i);
+      out.support.push_back(
+          place[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])]);
+    }
+    out.alpha = fit.alpha[t](out.sample);
+    out.y = task.y(out.sample);
+    model.tasks.push_back(std::move(out));
+  }
+
+  Certificate& proof = model.certificate;
+  proof.primal = fit.primal;
+  proof.dual = fit.dual;
+  proof.gap = fit.gap;
+  proof.lambda = fitted.lambda;
+  proof.complete = prepared.complete;
+  if (!prepared.complete) proof.graph = prepared.graph;
+  if (fitted.lambda > 0 && std::isfinite(fitted.lambda))
+    proof.nu = fit.nu;
+  else
+    proof.nu = Matrix(0, std::ssize(prepared.kernels));
+  proof.status = to_string(fit.status);
+  proof.outer_steps = fit.outer_steps;
+  return model;
+}
+
+}  // namespace coterie

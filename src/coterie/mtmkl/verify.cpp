@@ -1,0 +1,252 @@
+#include "coterie/mtmkl/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace coterie {
+
+namespace {
+
+// K^m(x_i, x_j) from its definition; precomputed kernels are read off and divided by the norms unless raw.
+double base_kernel(const Kernel& kernel, const Matrix& X, Index i, Index j,
+                   const PrecomputedMatrices& precomputed) {
+  if (kernel.kind != Kernel::Kind::precomputed) return kernel_value(kernel, X.row(i), X.row(j));
+  const Matrix& K = precomputed.at(kernel.file);
+  return kernel.raw ? K(i, j) : K(i, j) / std::sqrt(K(i, i) * K(j, j));
+}
+
+double p_norm(const std::vector<double>& values, double p) {
+  double largest = 0;
+  for (const double v : values) largest = std::max(largest, std::abs(v));
+  if (largest == 0 || std::isinf(p)) return largest;
+  double sum = 0;
+  for (const double v : values) sum += std::pow(std::abs(v) / largest, p);
+  return largest * std::pow(sum, 1 / p);
+}
+
+// min over D of c'theta, docs/maths.md (5).
+double smallest_over_weights(const std::vector<double>& c, double p) {
+  if (p == 1) return *std::min_element(c.begin(), c.end());
+  std::vector<double> negative;
+  for (const double v : c) negative.push_back(std::max(0.0, -v));
+  return -p_norm(negative, std::isinf(p) ? 1 : p / (p - 1));
+}
+
+void check_fit_to_model(const Model& model, const Dataset& data,
+                        const PrecomputedMatrices& precomputed) {
+  if (data.tasks.size() != model.tasks.size())
+    throw InputError(
+        fmt::format("The data has {} tasks, the model {}; verify needs the training data.",
+                    data.tasks.size(), model.tasks.size()));
+  if (data.features != model.features)
+    throw InputError(
+        "The features of the data are not those of the model; verify needs the training data.");
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    const TaskModel& fitted = model.tasks[t];
+    if (task.name != fitted.name || task.size() != fitted.n)
+      throw InputError(
+          fmt::format("Task {} of the data is '{}' with {} samples, of the model '{}' with {}; "
+                      "verify needs the training data.",
+                      t + 1, task.name, task.size(), fitted.name, fitted.n));
+  }
+  for (const Kernel& kernel : model.kernels) {
+    if (kernel.kind != Kernel::Kind::precomputed) continue;
+    const auto found = precomputed.find(kernel.file);
+    if (found == precomputed.end() || found->second.rows() != data.X.rows() ||
+        found->second.cols() != data.X.rows())
+      throw InputError(fmt::format("The kernel {} needs its matrix of {} x {} values.",
+                                   to_string(kernel), data.X.rows(), data.X.rows()));
+  }
+}
+
+}  // namespace
+
+Verification verify(const Model& model, const Dataset& data,
+                    const PrecomputedMatrices& precomputed) {
+  check_fit_to_model(model, data, precomputed);
+  Verification check;
+  const std::size_t T = model.tasks.size();
+  const std::size_t M = model.kernels.size();
+  const double lambda = model.certificate.lambda;
+  const double p = model.settings.norm;
+  const auto infeasible = [&](double amount, double allowed, const std::string& what) {
+    check.infeasibility = std::max(check.infeasibility, amount);
+    if (!(amount <= allowed)) check.findings.push_back(fmt::format("{} (by {:.3g})", what, amount));
+  };
+
+  Matrix X = data.X;
+  if (model.scaling.kind != Scaling::Kind::none)
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index j = 0; j < X.cols(); ++j)
+        X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
+
+  // Per task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha).
+  std::vector<std::vector<double>> S(T, std::vector<double>(M, 0));
+  std::vector<double> alpha_sum(T, 0);
+  for (std::size_t t = 0; t < T; ++t) {
+    const TaskModel& task = model.tasks[t];
+    const Task& samples = data.tasks[t];
+    std::vector<double> theta(M);
+    double theta_sum = 0;
+    for (std::size_t m = 0; m < M; ++m) {
+      theta[m] = task.theta[static_cast<Index>(m)];
+      infeasible(std::max(0.0, -theta[m]), 1e-12,
+                 fmt::format("a kernel weight of task '{}' is negative", task.name));
+      theta_sum += theta[m];
+    }
+    if (p == 1)
+      infeasible(std::abs(theta_sum - 1), 1e-9,
+                 fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
+    else
+      infeasible(std::max(0.0, p_norm(theta, p) - 1), 1e-9,
+                 fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
+
+    const Index n = samples.size();
+    Index positive = 0;
+    for (Index i = 0; i < n; ++i) positive += samples.y[i] > 0;
+    double balance = 0;
+    for (std::size_t k = 0; k < task.sample.size(); ++k) {
+      const Index i = task.sample[k];
+      const double alpha = task.alpha[static_cast<Index>(k)];
+      double bound = task.C;
+      if (model.settings.class_weight == "balanced")
+        bound *= static_cast<double>(n) /
+                 (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
+      infeasible(std::max({0.0, -alpha, alpha - bound}) / bound, 1e-9,
+                 fmt::format("an alpha of task '{}' leaves its box", task.name));
+      if (task.y[static_cast<Index>(k)] != samples.y[i])
+        check.findings.push_back(
+            fmt::format("a support vector of task '{}' has another label in the data", task.name));
+      const Index row = samples.rows[static_cast<std::size_t>(i)];
+      if (model.training_row[static_cast<std::size_t>(task.support[k])] != row)
+        check.findings.push_back(
+            fmt::format("a support vector of task '{}' is another row of the data", task.name));
+      else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
+        check.findings.push_back(fmt::format(
+            "a support vector of task '{}' differs from its row of the data", task.name));
+      balance += alpha * samples.y[i];
+      alpha_sum[t] += alpha;
+    }
+    infeasible(std::abs(balance) / (task.C * static_cast<double>(n)), 1e-9,
+               fmt::format("y'alpha of task '{}' is not 0", task.name));
+
+    double hinge = 0;
+    double norm_squared = 0;
+    std::vector<double> place(static_cast<std::size_t>(n),
+                              -1);  // of a sample among the support vectors
+    for (std::size_t k = 0; k < task.sample.size(); ++k)
+      place[static_cast<std::size_t>(task.sample[k])] = static_cast<double>(k);
+    for (Index i = 0; i < n; ++i) {
+      const Index row = samples.rows[static_cast<std::size_t>(i)];
+      double f = 0;
+      const double at = place[static_cast<std::size_t>(i)];
+      const double beta_i = at < 0 ? 0 : task.alpha[static_cast<Index>(at)] * samples.y[i];
+      for (std::size_t m = 0; m < M; ++m) {
+        if (theta[m] == 0 && beta_i == 0) continue;
+        double K_beta = 0;
+        for (std::size_t k = 0; k < task.sample.size(); ++k) {
+          const Index j = task.sample[k];
+          const double value = base_kernel(model.kernels[m], X, row,
+                                           samples.rows[static_cast<std::size_t>(j)], precomputed);
+          K_beta += task.alpha[static_cast<Index>(k)] * samples.y[j] * value /
+                    model.divisors[static_cast<Index>(m)];
+        }
+        f += theta[m] * K_beta;
+        S[t][m] += beta_i * K_beta;
+      }
+      double bound = task.C;
+      if (model.settings.class_weight == "balanced")
+        bound *= static_cast<double>(n) /
+                 (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
+      hinge += bound * std::max(0.0, 1 - samples.y[i] * (f + task.bias));
+    }
+    for (std::size_t m = 0; m < M; ++m) norm_squared += theta[m] * S[t][m];
+    check.primal += norm_squared / 2 + hinge;
+    check.dual += alpha_sum[t];
+  }
+
+  // Edges: every pair, or those of the task graph.
+  TaskGraph graph = model.certificate.graph;
+  if (model.certificate.complete) {
+    graph.clear();
+    for (std::size_t t = 0; t < T; ++t)
+      for (std::size_t s = t + 1; s < T; ++s)
+        graph.push_back({static_cast<Index>(t), static_cast<Index>(s), 1});
+  }
+  std::vector<std::vector<double>> c(
+      T, std::vector<double>(M, 0));  // -1/2 S + the pull of the pair duals
+  for (std::size_t t = 0; t < T; ++t)
+    for (std::size_t m = 0; m < M; ++m) c[t][m] = -S[t][m] / 2;
+  const bool paired = lambda > 0 && std::isfinite(lambda);
+  if (paired && model.certificate.nu.rows() != std::ssize(graph))
+    throw InputError("The model does not hold one pair dual for every pair of tasks.");
+  std::vector<std::size_t> part(T);  // connected parts of the graph, for lambda = inf
+  for (std::size_t t = 0; t < T; ++t) part[t] = t;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const Edge& edge = graph[i];
+    const std::size_t t = static_cast<std::size_t>(edge.t);
+    const std::size_t s = static_cast<std::size_t>(edge.s);
+    double distance = 0;
+    double length = 0;
+    for (std::size_t m = 0; m < M; ++m) {
+      const Index k = static_cast<Index>(m);
+      distance += std::pow(model.tasks[t].theta[k] - model.tasks[s].theta[k], 2);
+      if (!paired) continue;
+      const double nu = model.certificate.nu(static_cast<Index>(i), k);
+      length += nu * nu;
+      c[t][m] += nu;
+      c[s][m] -= nu;
+    }
+    if (paired) {
+      check.primal += lambda * edge.weight * std::sqrt(distance);
+      infeasible(std::max(0.0, std::sqrt(length) / lambda - edge.weight), 1e-9,
+                 fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball",
+                             model.tasks[t].name, model.tasks[s].name));
+    } else if (std::isinf(lambda) && edge.weight > 0) {
+      infeasible(std::sqrt(distance), 0,
+                 fmt::format("tasks '{}' and '{}' differ though lambda is infinite",
+                             model.tasks[t].name, model.tasks[s].name));
+      const std::size_t from = part[s];
+      for (std::size_t& number : part)
+        if (number == from) number = part[t];
+    }
+  }
+  for (std::size_t t = 0; t < T;
+       ++t) {  // min over D: per task, or per connected part when all its tasks share theta
+    if (part[t] != t) continue;
+    std::vector<double> sum(M, 0);
+    for (std::size_t s = 0; s < T; ++s)
+      for (std::size_t m = 0; m < M; ++m)
+        if (part[s] == t) sum[m] += c[s][m];
+    check.dual += smallest_over_weights(sum, p);
+  }
+
+  check.gap = (check.primal - check.dual) / std::max(1.0, std::abs(check.primal));
+  const double scale = std::max(1.0, std::abs(check.primal));
+  check.primal_difference = std::abs(check.primal - model.certificate.primal) / scale;
+  check.dual_difference = std::abs(check.dual - model.certificate.dual) / scale;
+  if (!(check.primal_difference <= 1e-7))
+    check.findings.push_back(fmt::format("the objective is {:.10g}, not {:.10g} as stated",
+                                         check.primal, model.certificate.primal));
+  if (!(check.dual_difference <= 1e-7))
+    check.findings.push_back(fmt::format("the dual value is {:.10g}, not {:.10g} as stated",
+                                         check.dual, model.certificate.dual));
+  if (model.certificate.status == "converged" &&
+      !(check.gap <= model.settings.tolerance * (1 + 1e-6) + 1e-9))
+    check.findings.push_back(fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}",
+                                         check.gap, model.settings.tolerance));
+  check.groups_exact = true;
+  for (const std::vector<Index>& group : model.groups)
+    for (const Index t : group)
+      if (model.tasks[static_cast<std::size_t>(t)].theta !=
+          model.tasks[static_cast<std::size_t>(group.front())].theta)
+        check.groups_exact = false;
+  if (!check.groups_exact)
+    check.findings.emplace_back("the kernel weights of a group are not equal");
+  return check;
+}
+
+}  // namespace coterie
