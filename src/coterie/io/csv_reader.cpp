@@ -1,0 +1,313 @@
+#include "coterie/io/csv_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "coterie/data/names.hpp"
+#include "coterie/io/input_file.hpp"
+#include "coterie/io/row_buffer.hpp"
+#include "coterie/io/text.hpp"
+
+namespace coterie::detail {
+namespace {
+
+enum class Role { feature, label, task, skip };
+
+struct Column {
+  Role role = Role::skip;
+  Index target = -1;  // of a feature: its column in X
+};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Reads files one after the other into one table. The first file decides the columns.
+class CsvTable {
+ public:
+  CsvTable(const TableOptions& options, bool several_files)
+      : options_(options), several_files_(several_files) {}
+
+  bool has_task_column() const { return has_task_; }
+
+  void read(InputFile& file) {
+    const std::shared_ptr<LineReader> reader = file.open();
+    const Header header = read_header(*reader);
+    plan_columns(*reader, header);
+    if (has_task_ && file.task_given) {
+      reader->fail_file(
+          fmt::format("task '{}' is given for the file, but its column '{}' names tasks too. Leave "
+                      "out one of them.",
+                      file.task, task_column_));
+    }
+    const Index before = rows_->rows();
+    while (next_row(*reader)) {
+      read_row(*reader, header);
+      if (!has_task_ && !file.task.empty()) task_.push_back(tasks_.code(file.task));
+    }
+    if (rows_->rows() == before) reader->fail_file("there is a header but no row of data.");
+  }
+
+  Samples finish() {
+    Samples samples;
+    samples.X = rows_->take();
+    samples.features = std::move(features_);
+    samples.label = std::move(label_);
+    samples.labels = labels_.names();
+    sort_labels(samples.labels, samples.label);
+    samples.task = std::move(task_);
+    samples.tasks = tasks_.names();
+    return samples;
+  }
+
+ private:
+  void plan_columns(const LineReader& reader, const Header& header);
+  void find_features(const LineReader& reader, const Header& header);
+  void choose_features(const LineReader& reader, const Header& header);
+  void require_column(const LineReader& reader, const Header& header, const std::string& name,
+                      const std::string& option) const;
+  void read_row(const LineReader& reader, const Header& header);
+  const char* read_feature(const LineReader& reader, const Header& header, std::size_t column,
+                           const char* at, double& value);
+  const char* read_name(const LineReader& reader, const Header& header, std::size_t column,
+                        const char* at, Dictionary& names, std::vector<Index>& codes);
+
+  const TableOptions& options_;
+  bool several_files_;
+  std::string first_path_;
+  bool has_label_ = false, has_task_ = false;
+  std::string task_column_;
+  std::vector<Column> columns_;  // of the current file
+  std::vector<std::string> features_;
+  std::unique_ptr<RowBuffer> rows_;
+  std::vector<Index> label_, task_;
+  Dictionary labels_, tasks_;
+  std::string scratch_;
+};
+
+void CsvTable::require_column(const LineReader& reader, const Header& header,
+                              const std::string& name, const std::string& option) const {
+  if (header.has(name)) return;
+  std::string hint;
+  double number = 0;
+  if (std::ranges::all_of(header.names,
+                          [&](const auto& text) { return parse_number(text, number); })) {
+    hint = " The first line must name the columns.";
+  } else if (header.names.size() == 1 && header.names[0].find(';') != std::string::npos) {
+    hint = " Separate the fields with commas or tabs, not ';'.";
+  }
+  reader.fail_file(fmt::format("no column is called {}, which {} asks for; the columns are {}.{}",
+                               show(name), option, list_names(header.names, 8), hint));
+}
+
+void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
+  for (const std::string& name : options_.drop) require_column(reader, header, name, "--drop");
+  if (options_.label_required) require_column(reader, header, options_.label, "--label");
+  if (options_.task) require_column(reader, header, *options_.task, "--task");
+  const auto dropped = [&](const std::string& name) { return contains(options_.drop, name); };
+  if (options_.label_required && dropped(options_.label)) {
+    throw InputError(
+        fmt::format("column '{}' holds the labels, but --drop names it. Take it out of --drop.",
+                    options_.label));
+  }
+  const bool has_label = header.has(options_.label) && !dropped(options_.label);
+  task_column_ = options_.task.value_or("task");
+  const bool has_task = header.has(task_column_) && !dropped(task_column_) &&
+                        !contains(options_.features, task_column_);
+
+  columns_.assign(header.names.size(), {});
+  for (std::size_t c = 0; c < header.names.size(); ++c) {
+    if (has_label && header.names[c] == options_.label) columns_[c].role = Role::label;
+    if (has_task && header.names[c] == task_column_) columns_[c].role = Role::task;
+  }
+  if (!rows_) {
+    first_path_ = reader.path();
+    has_label_ = has_label;
+    has_task_ = has_task;
+    choose_features(reader, header);
+    rows_ = std::make_unique<RowBuffer>(static_cast<Index>(features_.size()));
+  }
+  const auto compare = [&](bool has, bool first_has, const std::string& name) {
+    if (has == first_has) return;
+    const auto &with = has ? reader.path() : first_path_,
+               &without = has ? first_path_ : reader.path();
+    throw InputError(
+        fmt::format("{} has a column '{}' but {} has none. All files need the same columns.", with,
+                    name, without));
+  };
+  compare(has_label, has_label_, options_.label);
+  compare(has_task, has_task_, task_column_);
+  find_features(reader, header);
+}
+
+// The names of the features, from the options or else all columns that nothing else uses.
+void CsvTable::choose_features(const LineReader& reader, const Header& header) {
+  features_ = options_.features;
+  std::unordered_set<std::string> seen;
+  for (const std::string& name : features_) {
+    require_column(reader, header, name, "--features");
+    const bool used = (has_label_ && name == options_.label) || contains(options_.drop, name);
+    if (used || !seen.insert(name).second) {
+      throw InputError(
+          fmt::format("--features names column '{}', which is {}. Take it out of one place.", name,
+                      used ? "the label or dropped as well" : "there twice"));
+    }
+  }
+  if (!features_.empty()) return;
+  const std::unordered_set<std::string> drop(options_.drop.begin(), options_.drop.end());
+  for (std::size_t c = 0; c < header.names.size(); ++c) {
+    if (columns_[c].role == Role::skip && !drop.contains(header.names[c]))
+      features_.push_back(header.names[c]);
+  }
+  if (features_.empty()) reader.fail_file("no column is left for the features.");
+}
+
+void CsvTable::find_features(const LineReader& reader, const Header& header) {
+  std::unordered_map<std::string, Index> target;
+  for (std::size_t j = 0; j < features_.size(); ++j) target[features_[j]] = static_cast<Index>(j);
+  std::size_t found = 0;
+  for (std::size_t c = 0; c < header.names.size(); ++c) {
+    const auto place = target.find(header.names[c]);
+    if (place != target.end() && columns_[c].role == Role::skip) {
+      columns_[c] = {Role::feature, place->second};
+      ++found;
+    } else if (columns_[c].role == Role::skip && options_.features.empty() &&
+               !contains(options_.drop, header.names[c])) {
+      reader.fail(header.places[c],
+                  fmt::format("column '{}' is not in {}. All files need the same columns.",
+                              header.names[c], first_path_));
+    }
+  }
+  if (found == features_.size()) return;
+  for (const std::string& name : features_) {
+    if (header.has(name)) continue;
+    reader.fail_file(
+        fmt::format("column '{}' is missing, which {} has. All files need the same columns.", name,
+                    first_path_));
+  }
+}
+
+void CsvTable::read_row(const LineReader& reader, const Header& header) {
+  // With several files the share of one file says little about the rows to come.
+  if (rows_->is_full()) rows_->grow(several_files_ ? 0 : reader.fraction_read());
+  double* row = rows_->add_row();
+  const char* p = reader.begin();
+  const char* const end = reader.end();
+  const std::size_t count = columns_.size();
+  for (std::size_t c = 0; c < count; ++c) {
+    const Column& column = columns_[c];
+    if (column.role == Role::feature) {
+      double& value = row[column.target];
+      const char* after = read_number(p, end, value);
+      const bool plain = after != nullptr && (after == end || *after == header.delimiter);
+      p = plain ? after : read_feature(reader, header, c, p, value);
+    } else if (column.role == Role::label) {
+      p = read_name(reader, header, c, p, labels_, label_);
+    } else if (column.role == Role::task) {
+      p = read_name(reader, header, c, p, tasks_, task_);
+    } else {
+      p = read_field(reader, p, header.delimiter, scratch_).after;
+    }
+    if (c + 1 == count) break;
+    if (p == end) fail_ragged(reader, p, c + 1, count, "the header");
+    ++p;
+  }
+  if (p != end) {
+    fail_ragged(reader, p, count + count_fields(reader, p + 1, header.delimiter), count,
+                "the header");
+  }
+}
+
+// A feature that is quoted, has spaces or a plus sign, or is wrong.
+const char* CsvTable::read_feature(const LineReader& reader, const Header& header,
+                                   std::size_t column, const char* at, double& value) {
+  const Field field = read_field(reader, at, header.delimiter, scratch_);
+  if (!parse_number(field.text, value)) {
+    const std::string& name = header.names[column];
+    reader.fail(
+        at, fmt::format("column '{}' {}. Correct it, or leave the column out with --drop {}.", name,
+                        describe_bad_number(field.text), name));
+  }
+  return field.after;
+}
+
+const char* CsvTable::read_name(const LineReader& reader, const Header& header, std::size_t column,
+                                const char* at, Dictionary& names, std::vector<Index>& codes) {
+  const Field field = read_field(reader, at, header.delimiter, scratch_);
+  Index code = names.find(field.text);
+  if (code < 0) {
+    const std::string problem = describe_bad_name(field.text);
+    if (!problem.empty()) {
+      reader.fail(at, fmt::format("column '{}' {}. Every row needs a {}, as UTF-8 text.",
+                                  header.names[column], problem,
+                                  columns_[column].role == Role::label ? "label" : "task name"));
+    }
+    code = names.code(field.text);
+  }
+  codes.push_back(code);
+  return field.after;
+}
+
+}  // namespace
+
+Header read_header(LineReader& reader) {
+  if (!reader.next()) reader.fail_file("the file is empty. It needs a header and rows of data.");
+  Header header{delimiter_of(reader), {}, {}, {}};
+  std::string scratch;
+  for (const char* p = reader.begin();;) {
+    const Field field = read_field(reader, p, header.delimiter, scratch);
+    const std::string name(field.text);
+    const std::string problem = describe_bad_name(name);
+    if (!problem.empty()) {
+      reader.fail(
+          p, fmt::format(
+                 "the name of column {} {}. The first line must name every column, as UTF-8 text.",
+                 header.names.size() + 1, problem));
+    }
+    if (!header.known.insert(name).second) {
+      reader.fail(p, fmt::format("two columns are called '{}'. Rename one of them.", name));
+    }
+    header.names.push_back(name);
+    header.places.push_back(p);
+    if (field.after == reader.end()) return header;
+    p = field.after + 1;
+  }
+}
+
+bool next_row(LineReader& reader) {
+  if (!reader.next()) return false;
+  if (reader.begin() != reader.end()) return true;
+  while (reader.next()) {
+    if (reader.begin() == reader.end()) continue;
+    reader.fail(reader.begin(), "the line before is blank. Remove blank lines between rows.");
+  }
+  return false;
+}
+
+void fail_ragged(const LineReader& reader, const char* at, std::size_t found, std::size_t wanted,
+                 const std::string& wanted_by) {
+  reader.fail(
+      at, fmt::format("{} field{}, but {} has {}. Give every row the same number of fields.", found,
+                      found == 1 ? "" : "s", wanted_by, wanted));
+}
+
+std::size_t count_fields(const LineReader& reader, const char* at, char delimiter) {
+  std::string scratch;
+  for (std::size_t count = 1;; ++count) {
+    const Field field = read_field(reader, at, delimiter, scratch);
+    if (field.after == reader.end()) return count;
+    at = field.after + 1;
+  }
+}
+
+Samples read_csv_files(std::vector<InputFile>& files, const TableOptions& options) {
+  CsvTable table(options, files.size() > 1);
+  for (InputFile& file : files) table.read(file);
+  if (!table.has_task_column()) check_file_tasks(files);
+  return table.finish();
+}
+
+}  // namespace coterie::detail

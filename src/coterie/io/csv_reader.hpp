@@ -1,0 +1,33 @@
+// The header of a CSV or TSV file. Internal to this room.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "coterie/io/line_reader.hpp"
+
+namespace coterie::detail {
+
+struct Header {
+  char delimiter;
+  std::vector<std::string> names;
+  std::vector<const char*> places;  // of the names in the line, until the reader moves on
+  std::unordered_set<std::string> known;
+  bool has(const std::string& name) const { return known.contains(name); }
+};
+
+// Reads the first line. Throws InputError for an empty file, a column without a name, two of the same name.
+Header read_header(LineReader& reader);
+
+// Moves to the next row. Blank lines may only end the file.
+bool next_row(LineReader& reader);
+
+// "12 fields, but the header has 13 columns." at the place where the row is too short or too long.
+[[noreturn]] void fail_ragged(const LineReader& reader, const char* at, std::size_t found,
+                              std::size_t wanted, const std::string& wanted_by);
+
+// How many fields the rest of the line has, from the start of a field on.
+std::size_t count_fields(const LineReader& reader, const char* at, char delimiter);
+
+}  // namespace coterie::detail

@@ -1,0 +1,111 @@
+#include "coterie/io/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "coterie/io/input_file.hpp"
+#include "coterie/io/text.hpp"
+
+namespace coterie {
+namespace detail {
+
+std::shared_ptr<LineReader> InputFile::open() {
+  if (kept != nullptr) {
+    kept->rewind();
+    return kept;
+  }
+  auto reader = std::make_shared<LineReader>(path);
+  if (!reader->is_regular()) kept = reader;
+  return reader;
+}
+
+void check_file_tasks(const std::vector<InputFile>& files) {
+  std::map<std::string, std::string> path_of;
+  for (const InputFile& file : files) {
+    if (file.task_given) continue;
+    const auto [known, fresh] = path_of.emplace(file.task, file.path);
+    if (fresh) continue;
+    throw InputError(
+        fmt::format("{} and {} would both be task '{}'. Name their tasks, as in {}:name, or give "
+                    "them a task column.",
+                    known->second, file.path, file.task, file.path));
+  }
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::InputFile;
+
+enum class Format { csv, libsvm };
+
+std::string without_gz(const std::string& path) {
+  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// "path" or "path:task".
+InputFile parse_path(const std::string& text) {
+  InputFile file{text, std::filesystem::path(without_gz(text)).stem().string(), false, nullptr};
+  const std::size_t colon = text.rfind(':');
+  if (exists(text) || colon == std::string::npos || colon + 1 == text.size()) return file;
+  if (!exists(text.substr(0, colon))) return file;
+  file.path = text.substr(0, colon);
+  file.task = text.substr(colon + 1);
+  file.task_given = true;
+  return file;
+}
+
+// "label index:value": the second word starts with digits or qid, and a colon. Comments may come before.
+bool looks_like_libsvm(detail::LineReader& reader) {
+  while (reader.next()) {
+    const std::string_view line = detail::trim(reader.line());
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::string_view rest =
+        detail::trim(line.substr(std::min(line.find_first_of(" \t"), line.size())));
+    const std::size_t digits = rest.find_first_not_of("0123456789");
+    return rest.starts_with("qid:") ||
+           (digits != 0 && digits != std::string_view::npos && rest[digits] == ':');
+  }
+  return false;
+}
+
+Format format_of(InputFile& file) {
+  const std::string extension = std::filesystem::path(without_gz(file.path)).extension().string();
+  for (const char* known : {".svm", ".libsvm", ".svmlight"}) {
+    if (extension == known) return Format::libsvm;
+  }
+  for (const char* known : {".csv", ".tsv", ".tab"}) {
+    if (extension == known) return Format::csv;
+  }
+  return looks_like_libsvm(*file.open()) ? Format::libsvm : Format::csv;
+}
+
+}  // namespace
+
+Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options) {
+  if (paths.empty()) throw InputError("no data file is given. Name at least one.");
+  std::vector<InputFile> files;
+  for (const std::string& path : paths) files.push_back(parse_path(path));
+
+  const Format format = format_of(files.front());
+  for (InputFile& file : files) {
+    if (format_of(file) == format) continue;
+    throw InputError(fmt::format(
+        "{} and {} are of different formats (CSV and LIBSVM). Give files of one format.",
+        files.front().path, file.path));
+  }
+  if (files.size() == 1 && !files.front().task_given) files.front().task.clear();
+  return format == Format::libsvm ? detail::read_libsvm_files(files, options)
+                                  : detail::read_csv_files(files, options);
+}
+
+}  // namespace coterie

@@ -1,0 +1,27 @@
+// Labelled samples from data files: CSV, TSV, LIBSVM; plain or gzip.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coterie/data/dataset.hpp"
+
+namespace coterie {
+
+struct TableOptions {
+  std::string label = "label";        // the column of labels
+  std::optional<std::string> task;    // the column of task names; default: "task" when there
+  std::vector<std::string> drop;      // columns to leave out
+  std::vector<std::string> features;  // the columns of X, in this order; empty: all others
+  bool label_required = true;         // false, for prediction: labels are read if they are there
+};
+
+// Reads the files as one table. Every error is an InputError "file:line:column: what was found. What to do."
+//
+// CSV and TSV need a header; files are joined by the names of their columns. LIBSVM files (.svm, .libsvm, .svmlight, or by
+// their content) have features f1, f2, ... up to the largest index; `features` and `drop` may choose among them.
+// Several files without a task column are a task each, named by the file; "file:name" names the task of a file.
+Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options = {});
+
+}  // namespace coterie

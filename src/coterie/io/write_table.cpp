@@ -1,0 +1,175 @@
+#include "coterie/io/write_table.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/io/text.hpp"
+
+namespace coterie {
+namespace {
+
+// Compresses what it is given, in the gzip format, without a time stamp.
+class GzipSink {
+ public:
+  explicit GzipSink(const ByteSink& sink) : sink_(sink) {
+    const int gzip_format = 15 + 16;
+    if (deflateInit2(&stream_, 6, Z_DEFLATED, gzip_format, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
+  }
+  ~GzipSink() { deflateEnd(&stream_); }
+  GzipSink(const GzipSink&) = delete;
+  GzipSink& operator=(const GzipSink&) = delete;
+
+  void write(std::string& bytes, int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(bytes.data());
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
+      stream_.avail_out = static_cast<uInt>(out_.size());
+      deflate(&stream_, flush);
+      sink_({out_.data(), out_.size() - stream_.avail_out});
+    } while (stream_.avail_out == 0);
+  }
+
+ private:
+  const ByteSink& sink_;
+  z_stream stream_{};
+  std::array<char, 1 << 16> out_;
+};
+
+// Collects text and hands it on in pieces.
+class TextWriter {
+ public:
+  explicit TextWriter(std::function<void(std::string&, bool last)> flush)
+      : flush_(std::move(flush)) {}
+
+  TextWriter& operator<<(std::string_view text) {
+    text_ += text;
+    return *this;
+  }
+  TextWriter& operator<<(double value) {
+    std::array<char, 32> digits;
+    const auto [end, problem] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    text_.append(digits.data(), end);
+    return *this;
+  }
+  TextWriter& operator<<(Index value) {
+    text_ += fmt::format_int(value).c_str();
+    return *this;
+  }
+  void end_line() {
+    text_ += '\n';
+    if (text_.size() >= (1 << 16)) flush(false);
+  }
+  void flush(bool last) {
+    flush_(text_, last);
+    text_.clear();
+  }
+
+ private:
+  std::function<void(std::string&, bool)> flush_;
+  std::string text_;
+};
+
+void write_text(const std::string& path, const std::function<void(TextWriter&)>& write) {
+  write_file_atomically(path, [&](const ByteSink& sink) {
+    if (path.ends_with(".gz")) {
+      GzipSink gzip(sink);
+      TextWriter out([&gzip](std::string& text, bool last) {
+        gzip.write(text, last ? Z_FINISH : Z_NO_FLUSH);
+      });
+      write(out);
+      out.flush(true);
+    } else {
+      TextWriter out([&sink](std::string& text, bool) { sink(text); });
+      write(out);
+      out.flush(true);
+    }
+  });
+}
+
+std::string quoted(const std::string& name) {
+  const bool plain =
+      name.find_first_of(",\"\t;") == std::string::npos && detail::trim(name) == name;
+  if (plain) return name;
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + '"';
+}
+
+std::vector<std::string> all_quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) result.push_back(quoted(name));
+  return result;
+}
+
+char delimiter_for(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  return path.ends_with(".tsv") || path.ends_with(".tab") ? '\t' : ',';
+}
+
+}  // namespace
+
+void write_csv(const Samples& samples, const std::string& path) {
+  for (const std::string& name : samples.features) {
+    if ((name == "label" && !samples.label.empty()) || (name == "task" && !samples.task.empty())) {
+      throw InputError(fmt::format(
+          "{}: a feature is called '{}', like the column of {}s. Rename it.", path, name, name));
+    }
+  }
+  const std::vector<std::string> labels = all_quoted(samples.labels),
+                                 tasks = all_quoted(samples.tasks);
+  const std::string delimiter(1, delimiter_for(path));
+  write_text(path, [&](TextWriter& out) {
+    std::string_view before;
+    for (const std::string& name : samples.features) {
+      out << before << quoted(name);
+      before = delimiter;
+    }
+    if (!samples.label.empty()) out << delimiter << "label";
+    if (!samples.task.empty()) out << delimiter << "task";
+    out.end_line();
+    for (Index i = 0; i < samples.X.rows(); ++i) {
+      for (Index j = 0; j < samples.X.cols(); ++j)
+        out << (j > 0 ? delimiter : "") << samples.X(i, j);
+      if (!samples.label.empty()) out << delimiter << labels[samples.label[i]];
+      if (!samples.task.empty()) out << delimiter << tasks[samples.task[i]];
+      out.end_line();
+    }
+  });
+}
+
+void write_libsvm(const Samples& samples, const std::string& path, std::optional<Index> task) {
+  if (!task && samples.tasks.size() > 1) {
+    throw InputError(fmt::format(
+        "{}: the data has {} tasks, but a LIBSVM file holds one. Write a file per task.", path,
+        samples.tasks.size()));
+  }
+  for (const std::string& name : samples.labels) {
+    if (name.find_first_of(" \t:,#\"") != std::string::npos) {
+      throw InputError(fmt::format(
+          "{}: the label {} cannot be written in LIBSVM format. Write CSV, or rename it.", path,
+          detail::show(name)));
+    }
+  }
+  write_text(path, [&](TextWriter& out) {
+    bool first = true;
+    for (Index i = 0; i < samples.X.rows(); ++i) {
+      if (task && samples.task[i] != *task) continue;
+      out << (samples.label.empty() ? std::string_view("0") : samples.labels[samples.label[i]]);
+      for (Index j = 0; j < samples.X.cols(); ++j) {
+        const bool shown = samples.X(i, j) != 0 || (first && j + 1 == samples.X.cols());
+        if (shown) out << " " << j + 1 << ":" << samples.X(i, j);
+      }
+      out.end_line();
+      first = false;
+    }
+  });
+}
+
+}  // namespace coterie
