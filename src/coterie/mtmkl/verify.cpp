@@ -135,15 +135,15 @@ Verification verify(const Model& model, const Dataset& data,
 
     double hinge = 0;
     double norm_squared = 0;
-    std::vector<double> place(static_cast<std::size_t>(n),
+    std::vector<Index> place(static_cast<std::size_t>(n),
                               -1);  // of a sample among the support vectors
     for (std::size_t k = 0; k < task.sample.size(); ++k)
-      place[static_cast<std::size_t>(task.sample[k])] = static_cast<double>(k);
+      place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
     for (Index i = 0; i < n; ++i) {
       const Index row = samples.rows[static_cast<std::size_t>(i)];
       double f = 0;
-      const double at = place[static_cast<std::size_t>(i)];
-      const double beta_i = at < 0 ? 0 : task.alpha[static_cast<Index>(at)] * samples.y[i];
+      const Index at = place[static_cast<std::size_t>(i)];
+      const double beta_i = at < 0 ? 0 : task.alpha[at] * samples.y[i];
       for (std::size_t m = 0; m < M; ++m) {
         if (theta[m] == 0 && beta_i == 0) continue;
         double K_beta = 0;
