@@ -97,7 +97,6 @@ Columns choose_columns(const std::string& path, Index largest, const TableOption
       if (!dropped[index]) add(index);
     }
   }
-  if (columns.features.empty()) throw InputError(fmt::format("{}: there are no features.", path));
   return columns;
 }
 
@@ -205,16 +204,16 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
   check_file_tasks(files);
   Size size;
   for (InputFile& file : files) measure(file, size);
-  const Columns columns = choose_columns(files.front().path, size.columns, options);
-  if (static_cast<double>(size.rows) * static_cast<double>(columns.features.size()) >
-      largest_matrix) {
+  const Index count =
+      options.features.empty() ? size.columns : static_cast<Index>(options.features.size());
+  if (static_cast<double>(size.rows) * static_cast<double>(count) > largest_matrix) {
     throw InputError(
         fmt::format("{}: {} samples of {} features are too many for a dense matrix (1e10 entries "
-                    "at most). Choose features with "
-                    "--features.",
-                    files.front().path, size.rows, columns.features.size()));
+                    "at most). Choose features with --features.",
+                    files.front().path, size.rows, count));
   }
 
+  const Columns columns = choose_columns(files.front().path, size.columns, options);
   Samples samples;
   samples.features = columns.features;
   samples.X = Matrix::Zero(size.rows, static_cast<Index>(columns.features.size()));
@@ -233,6 +232,8 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
   }
   if (row != size.rows)
     throw InputError(files.back().path + ": the file changed while it was read. Try again.");
+  if (columns.features.empty()) throw InputError(files.front().path + ": there are no features.");
+
   std::vector<Index> label_of_word;
   for (const std::string& word : words.names())
     label_of_word.push_back(labels.code(plain_label(word)));

@@ -10,11 +10,11 @@
 namespace coterie {
 
 struct TableOptions {
-  std::string label = "label";        // the column of labels
-  std::optional<std::string> task;    // the column of task names; default: "task" when there
-  std::vector<std::string> drop;      // columns to leave out
-  std::vector<std::string> features;  // the columns of X, in this order; empty: all others
-  bool label_required = true;         // false, for prediction: labels are read if they are there
+  std::string label = "label";             // the column of labels
+  std::optional<std::string> task = {};    // the column of task names; default: "task" when there
+  std::vector<std::string> drop = {};      // columns to leave out
+  std::vector<std::string> features = {};  // the columns of X, in this order; empty: all others
+  bool label_required = true;  // false, for prediction: labels are read if they are there
 };
 
 // Reads the files as one table. Every error is an InputError "file:line:column: what was found. What to do."

@@ -1,0 +1,55 @@
+// The arrays in an HDF5 file of the plain form that hdf5_writer.hpp makes. Internal to this room.
+//
+// A model may come from anyone, and the HDF5 library is not made for hostile files: of 6000 files with one to three bytes of
+// metadata altered and the checksums made to match, version 1.10.8 crashed on 52 and hung on 5. So model files never reach it.
+// What we write is a small part of the format (HDF5 File Format Specification 2.0, III.A-IV.A), and this reader takes that part only:
+//
+//   superblock 2 -> root group -> groups -> contiguous datasets of doubles, 64-bit integers or texts of fixed length, little-endian
+//
+// Every address and length is checked against the file; nothing is allocated from a number in the file but what lies in the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coterie/math/types.hpp"
+
+namespace coterie::detail {
+
+// All that go wrong below are InputErrors that say what is wrong but not where: the caller names the file.
+class Hdf5Reader {
+ public:
+  // The file must outlive the reader. The first `user_block` bytes are not HDF5's.
+  Hdf5Reader(std::string_view file, std::size_t user_block);
+
+  // A single value.
+  double real(const std::string& path) const;
+  Index integer(const std::string& path) const;
+  std::string text(const std::string& path) const;
+
+  // The length of a list, and lists of a given length.
+  Index length(const std::string& path) const;
+  Vector reals(const std::string& path, Index length) const;
+  std::vector<Index> integers(const std::string& path, Index length) const;
+  std::vector<std::string> texts(const std::string& path, Index length) const;
+
+  Matrix matrix(const std::string& path) const;
+
+ private:
+  struct Array {
+    enum class Type { real, integer, text };
+    Type type = Type::real;
+    std::size_t element = 0;           // bytes
+    std::vector<std::uint64_t> shape;  // its product times `element` is bytes.size()
+    std::string_view bytes;
+  };
+  friend class Hdf5Parser;
+  const Array& find(const std::string& path, Array::Type type, std::size_t rank) const;
+
+  std::map<std::string, Array> arrays_;  // by path
+};
+
+}  // namespace coterie::detail
