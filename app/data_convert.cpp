@@ -1,0 +1,53 @@
+// coterie data convert: from one format to another.
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "options.hpp"
+#include "table_output.hpp"
+#include "text.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct ConvertOptions {
+  DataOptions data;  // the last path is the output
+  OutputOptions output;
+};
+
+int run_convert(const ConvertOptions& options) {
+  DataOptions data = options.data;
+  if (data.paths.size() < 2)
+    throw InputError("convert needs at least two files: the data, and where it goes.");
+  const std::string target = data.paths.back();
+  data.paths.pop_back();
+  check_table_name(target);
+  check_output(target, "the data", data.paths);
+  const Samples samples = read_data(data, {{}, false});
+  const std::vector<std::string> files = write_samples(samples, target);
+  if (options.output.json)
+    print_json(
+        {{"rows", samples.X.rows()}, {"features", samples.features.size()}, {"files", files}});
+  else
+    fmt::print("{}, {}: {}\n", plural(samples.X.rows(), "row"),
+               plural(std::ssize(samples.features), "feature"), file_list(files));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_data_convert(CLI::App& data, Action& chosen) {
+  const auto options = std::make_shared<ConvertOptions>();
+  CLI::App& command = add_command(
+      data, "convert", "Read files and write them in the format that the last name says",
+      "coterie data convert site1.svm site2.svm all.csv.gz", options, run_convert, chosen);
+  command
+      .add_option("FILES", options->data.paths,
+                  "the data, then the file to write: .csv, .tsv or .svm, or with .gz")
+      ->required()
+      ->type_name("");
+  add_columns(command, options->data);
+  add_column_choice(command, options->data);
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app

@@ -1,0 +1,143 @@
+// coterie inspect: everything in a model file.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "command.hpp"
+#include "coterie/io/model_file.hpp"
+#include "options.hpp"
+#include "report.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct InspectOptions {
+  std::string model_path;
+  OutputOptions output;
+};
+
+Json json_model(const Model& model) {
+  Json out = json_fit(model);
+  out["fingerprint"] = model.fingerprint;
+  out["settings"] = json_settings(model.settings);
+  out["casting"] = to_string(model.casting);
+  out["classes"] = model.classes;
+  out["features"] = model.features;
+  out["scaling"] = {{"kind", to_string(model.scaling.kind)},
+                    {"shift", json_vector(model.scaling.shift)},
+                    {"factor", json_vector(model.scaling.factor)}};
+  out["divisors"] = json_vector(model.divisors);
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    out["tasks"][t].update(Json{{"negative", task.negative},
+                                {"positive", task.positive},
+                                {"C", json_number(task.C)},
+                                {"support", task.support},
+                                {"sample", task.sample},
+                                {"alpha", json_vector(task.alpha)},
+                                {"y", json_vector(task.y)}});
+  }
+  Json edges = Json::array();
+  for (const Edge& edge : model.certificate.graph)
+    edges.push_back({edge.t, edge.s, json_number(edge.weight)});
+  out["graph"] = model.certificate.complete ? Json("complete") : edges;
+  out["nu"] = json_matrix(model.certificate.nu);
+  out["training_rows"] = model.training_rows;
+  out["training_row"] = model.training_row;
+  out["support_vectors"] = json_matrix(model.support_vectors);
+  return out;
+}
+
+void print_settings(const Model& model) {
+  fmt::print("settings\n");
+  Table settings({"name", "value"}, "ll");
+  visit_fields(model.settings, [&](const char* name, const auto& value, const char*, const char*) {
+    settings.add({name, fmt::format("{}", value)});
+  });
+  settings.add({"casting", to_string(model.casting)});
+  fmt::print("{}\n", settings.text());
+}
+
+void print_kernels(const Model& model) {
+  fmt::print("kernels, and their weight in the tasks\n");
+  Table kernels({"kernel", "divisor", "tasks using it", "mean weight", "largest"}, "l");
+  for (std::size_t m = 0; m < model.kernels.size(); ++m) {
+    double sum = 0, largest = 0;
+    Index users = 0;
+    for (const TaskModel& task : model.tasks) {
+      const double weight = task.theta[static_cast<Index>(m)];
+      sum += weight;
+      largest = std::max(largest, weight);
+      users += weight > 0;
+    }
+    kernels.add({to_string(model.kernels[m]), short_number(model.divisors[static_cast<Index>(m)]),
+                 fmt::to_string(users),
+                 fmt::format("{:.3f}", sum / static_cast<double>(model.tasks.size())),
+                 fmt::format("{:.3f}", largest)});
+  }
+  fmt::print("{}\n", kernels.text());
+}
+
+void print_scaling(const Model& model) {
+  if (model.scaling.kind == Scaling::Kind::none) return fmt::print("features are not scaled\n\n");
+  fmt::print("features are scaled ({}): (x - shift) * factor\n", to_string(model.scaling.kind));
+  Table scaling({"feature", "shift", "factor"}, "l");
+  constexpr std::size_t shown = 20;
+  for (std::size_t j = 0; j < std::min(shown, model.features.size()); ++j)
+    scaling.add({model.features[j], short_number(model.scaling.shift[static_cast<Index>(j)]),
+                 short_number(model.scaling.factor[static_cast<Index>(j)])});
+  fmt::print("{}", scaling.text());
+  if (model.features.size() > shown)
+    fmt::print("  and {} more (all with --json)\n", model.features.size() - shown);
+  fmt::print("\n");
+}
+
+void print_certificate(const Model& model) {
+  const Certificate& proof = model.certificate;
+  fmt::print("certificate\n  {}\n", proof_text(proof.primal, proof.gap));
+  fmt::print("  dual value {:.8g}; {}; status {} after {}\n", proof.dual, lambda_text(model),
+             proof.status, plural(proof.outer_steps, "outer step"));
+  const std::string graph = proof.complete ? "every pair of tasks"
+                                           : plural(std::ssize(proof.graph), "pair") + " of tasks";
+  fmt::print("  drawn together: {}; {} stored for the dual value\n", graph,
+             plural(proof.nu.rows(), "pair vector"));
+  fmt::print("  training data {}: {} (check with: coterie verify MODEL DATA)\n", model.fingerprint,
+             plural(model.training_rows, "row"));
+}
+
+int run_inspect(const InspectOptions& options) {
+  const Model model = read_model(options.model_path);
+  if (options.output.json) {
+    print_json(json_model(model));
+    return exit_done;
+  }
+  std::error_code ignored;
+  fmt::print("{}: {} bytes, {}, {}, {}, {}\n\n", options.model_path,
+             std::filesystem::file_size(options.model_path, ignored),
+             plural(std::ssize(model.tasks), "task"), plural(std::ssize(model.features), "feature"),
+             plural(std::ssize(model.kernels), "kernel"),
+             plural(model.support_vectors.rows(), "support vector"));
+  print_settings(model);
+  if (!model.classes.empty()) fmt::print("classes\n{}\n", wrap(model.classes, 2));
+  print_scaling(model);
+  print_kernels(model);
+  fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
+  print_certificate(model);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<InspectOptions>();
+  CLI::App& command =
+      add_command(program, "inspect", "Show everything in a model: groups, weights, certificate",
+                  "coterie inspect model.h5", options, run_inspect, chosen);
+  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+      ->required()
+      ->type_name("");
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app

@@ -1,0 +1,100 @@
+// The program: reads the command line, runs the chosen command, and turns every failure into a message and an exit code.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "command.hpp"
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/math/types.hpp"
+#include "progress.hpp"
+
+namespace coterie::app {
+namespace {
+
+void add_commands(CLI::App& program, Action& chosen) {
+  add_train(program, chosen);
+  add_predict(program, chosen);
+  add_evaluate(program, chosen);
+  add_inspect(program, chosen);
+  add_verify(program, chosen);
+  add_data(program, chosen);
+  add_demo(program, chosen);
+}
+
+// The innermost command that was named.
+const CLI::App& command_of(const CLI::App& program) {
+  const CLI::App* command = &program;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr
+             ? command.get_name()
+             : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+int usage_error(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = command_of(program);
+  const std::vector<std::string> rest = command.remaining();
+  const std::vector<const CLI::App*> choices =
+      command.get_subcommands([](const CLI::App*) { return true; });
+  std::string message = error.what();
+  if (!choices.empty()) {
+    std::string names;
+    for (const CLI::App* choice : choices)
+      names += (names.empty() ? "" : ", ") + choice->get_name();
+    message =
+        rest.empty() ? "a command is missing" : fmt::format("'{}' is not a command", rest.front());
+    message += fmt::format("; choose one of {}", names);
+  }
+  fmt::print(stderr, "error: {}. See: {} --help\n", message, full_name(command));
+  return exit_bad_input;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program(
+      "Multi-task multiple-kernel SVMs that learn which tasks share a kernel, with a proof of "
+      "optimality.",
+      "coterie");
+  program.set_version_flag("--version", "coterie " COTERIE_VERSION, "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.get_formatter()->column_width(36);
+  program.footer("Example:\n  coterie demo\n  coterie COMMAND --help");
+  program.require_subcommand(1);
+  Action chosen;
+  add_commands(program, chosen);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return error.get_exit_code() == 0 ? program.exit(error) : usage_error(program, error);
+  }
+  install_signal_handlers();
+  const int code = chosen();
+  if (std::fflush(stdout) != 0)
+    throw OutputError(fmt::format("standard output cannot be written: {}.", std::strerror(errno)));
+  return code;
+}
+
+int fail(const std::string& message, ExitCode code) {
+  fmt::print(stderr, "error: {}\n", message);
+  return code;
+}
+
+}  // namespace
+}  // namespace coterie::app
+
+int main(int argc, char** argv) {
+  using namespace coterie::app;
+  try {
+    return run(argc, argv);
+  } catch (const coterie::InputError& error) {
+    return fail(error.what(), exit_bad_input);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory: use fewer rows, tasks or kernels.", exit_failed);
+  } catch (const std::exception& error) {
+    return fail(error.what(), exit_failed);
+  }
+}

@@ -1,0 +1,194 @@
+#include "options.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "coterie/io/matrix_file.hpp"
+#include "coterie/io/table.hpp"
+#include "embedded.hpp"
+
+namespace coterie::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename Number>
+CLI::Option& add_checked_number(CLI::App& command, const std::string& flags, Number& value,
+                                const std::string& help, const std::string& rule, Number smallest,
+                                const std::string& type) {
+  const std::string name = flags.substr(flags.find("--"));
+  const auto read = [&value, name, rule, smallest](const std::string& text) {
+    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const auto [end, problem] = std::from_chars(begin, text.data() + text.size(), value);
+    bool good = problem == std::errc{} && end == text.data() + text.size();
+    if constexpr (std::is_floating_point_v<Number>) good = good && !std::isnan(value);
+    good = good && value >= smallest;
+    if (!good) throw InputError(fmt::format("{} is '{}'; it must be {}.", name, text, rule));
+  };
+  CLI::Option& option =
+      *command.add_option_function<std::string>(flags, read, fmt::format("{}: {}", help, rule));
+  option.type_name(type)->default_str(fmt::format("{}", value))->run_callback_for_default(false);
+  return option;
+}
+
+bool is_embedded(const std::string& path) { return path == embedded_name && !fs::exists(path); }
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+}  // namespace
+
+CLI::Option& add_number(CLI::App& command, const std::string& flags, double& value,
+                        const std::string& help, const std::string& rule, double smallest) {
+  return add_checked_number(command, flags, value, help, rule, smallest, "NUMBER");
+}
+
+CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& value,
+                        const std::string& help, const std::string& rule, Index smallest) {
+  return add_checked_number(command, flags, value, help, rule, smallest, "N");
+}
+
+void add_paths(CLI::App& command, DataOptions& options) {
+  command
+      .add_option("DATA", options.paths,
+                  "CSV, TSV or LIBSVM files, plain or gzip; FILE:NAME names a file's task; "
+                  "'digits' is the embedded set")
+      ->required()
+      ->type_name("");
+}
+
+void add_columns(CLI::App& command, DataOptions& options) {
+  command.add_option("--label", options.label, "column of the labels")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option("--task", options.task, "column of the task names (default: 'task' when there)")
+      ->type_name("NAME");
+}
+
+void add_column_choice(CLI::App& command, DataOptions& options) {
+  command.add_option("--drop", options.drop, "columns to leave out (default: none)")
+      ->type_name("NAME,...");
+  command.add_option("--features", options.features, "columns to learn from (default: all others)")
+      ->type_name("NAME,...");
+}
+
+void add_json(CLI::App& command, OutputOptions& options) {
+  command.add_flag("--json", options.json,
+                   "print one JSON document instead of text (default: off)");
+}
+
+void add_quiet(CLI::App& command, OutputOptions& options) {
+  command.add_flag("--quiet", options.quiet, "no progress on standard error (default: off)");
+}
+
+void add_threads(CLI::App& command, int& threads) {
+  add_checked_number(command, "--threads", threads, "threads, which change no result",
+                     "a whole number >= 1, or 0 for all cores", 0, "N");
+}
+
+void add_seed(CLI::App& command, Index& seed) {
+  add_number(command, "--seed", seed, "start of the random numbers", "a whole number");
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    if (end > start) names.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return names;
+}
+
+std::string file_list(const std::vector<std::string>& paths) {
+  if (paths.size() <= 3) return fmt::format("{}", fmt::join(paths, ", "));
+  return fmt::format("{}, {}, ... ({} files)", paths[0], paths[1], paths.size());
+}
+
+Samples read_data(const DataOptions& options, const ReadRule& rule) {
+  TableOptions table;
+  table.label = options.label;
+  table.task = options.task;
+  table.drop = split_names(options.drop);
+  table.features = rule.features.empty() ? split_names(options.features) : rule.features;
+  table.label_required = rule.label_required;
+
+  std::vector<std::string> paths = options.paths;
+  std::optional<EmbeddedFile> embedded;
+  for (std::string& path : paths) {
+    if (!is_embedded(path)) continue;
+    if (!embedded) embedded.emplace();
+    path = embedded->path() + (paths.size() > 1 ? ":" + embedded_name : "");
+  }
+  if (!embedded) return read_samples(paths, table);
+  try {
+    return read_samples(paths, table);
+  } catch (const InputError& error) {
+    throw InputError(replace_all(error.what(), embedded->path(), embedded_name));
+  }
+}
+
+void check_output(const std::string& path, const std::string& what,
+                  const std::vector<std::string>& inputs) {
+  if (path.empty())
+    throw InputError(fmt::format("--output is missing: say with -o FILE where {} goes.", what));
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    throw InputError(fmt::format("--output: {} is a folder; give the name of a file in it.", path));
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (!fs::is_directory(folder, ignored))
+    throw InputError(fmt::format(
+        "--output: the folder {} does not exist; make it first, or choose another place.", folder));
+  const bool exists = fs::exists(path, ignored);
+  if (access(exists && !fs::is_regular_file(path, ignored) ? path.c_str() : folder.c_str(), W_OK) !=
+          0 ||
+      (exists && access(path.c_str(), W_OK) != 0))
+    throw InputError(fmt::format("--output: {} cannot be written: {}. Choose another place.", path,
+                                 std::strerror(errno)));
+  for (const std::string& input : inputs)
+    if (exists && fs::equivalent(path, input, ignored))
+      throw InputError(fmt::format("--output: {} is also an input; choose another name.", path));
+}
+
+PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,
+                                     const std::vector<std::string>& given, bool own_files) {
+  std::vector<std::string> names;
+  for (const Kernel& kernel : kernels)
+    if (kernel.kind == Kernel::Kind::precomputed) names.push_back(kernel.file);
+  PrecomputedMatrices matrices;
+  for (const std::string& text : given) {
+    const std::size_t equals = text.find('=');
+    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+    if (std::ranges::find(names, name) == names.end())
+      throw InputError(fmt::format(
+          "--precomputed is '{}'; it must be NAME=FILE, with NAME a precomputed kernel of the "
+          "model{}.",
+          text,
+          names.empty() ? " (which has none)" : fmt::format(" ({})", fmt::join(names, ", "))));
+    matrices[name] = read_matrix(text.substr(equals + 1));
+  }
+  for (const std::string& name : names) {
+    if (matrices.contains(name)) continue;
+    if (!own_files)
+      throw InputError(
+          fmt::format("the model uses the kernel precomputed:{0}; give its values between the new "
+                      "rows and the training rows with "
+                      "--precomputed {0}=FILE.",
+                      name));
+    matrices[name] = read_matrix(name);
+  }
+  return matrices;
+}
+
+}  // namespace coterie::app

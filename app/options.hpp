@@ -1,0 +1,78 @@
+// Options that several commands share: numbers with rules, where data comes from and where results go.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coterie/data/dataset.hpp"
+#include "coterie/kernel/gram.hpp"
+
+namespace coterie::app {
+
+// Options whose value is checked against a rule in words; a wrong one is an InputError that quotes it.
+CLI::Option& add_number(CLI::App& command, const std::string& flags, double& value,
+                        const std::string& help, const std::string& rule,
+                        double smallest = std::numeric_limits<double>::lowest());
+CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& value,
+                        const std::string& help, const std::string& rule,
+                        Index smallest = std::numeric_limits<Index>::lowest());
+
+// All fields of a settings struct, by its visit_fields.
+template <typename Settings>
+void add_settings(CLI::App& command, Settings& settings) {
+  visit_fields(settings, [&](const char* name, auto& value, const char* help, const char* rule) {
+    const std::string flags = std::string_view(name).size() == 1 ? fmt::format("-{0},--{0}", name)
+                                                                 : fmt::format("--{}", name);
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+      command.add_option(flags, value, fmt::format("{}: {}", help, rule))
+          ->type_name("TEXT")
+          ->capture_default_str();
+    else
+      add_number(command, flags, value, help, rule);
+  });
+}
+
+struct DataOptions {
+  std::vector<std::string> paths;
+  std::string label = "label";
+  std::optional<std::string> task;
+  std::string drop, features;  // names joined by commas
+};
+void add_paths(CLI::App& command, DataOptions& options);
+void add_columns(CLI::App& command, DataOptions& options);        // --label, --task
+void add_column_choice(CLI::App& command, DataOptions& options);  // --drop, --features
+
+struct ReadRule {
+  std::vector<std::string> features = {};  // those of a model, before the options
+  bool label_required = true;
+};
+// The name of the embedded data stands for it when no such file exists.
+Samples read_data(const DataOptions& options, const ReadRule& rule = {});
+
+struct OutputOptions {
+  bool json = false;
+  bool quiet = false;
+};
+void add_json(CLI::App& command, OutputOptions& options);
+void add_quiet(CLI::App& command, OutputOptions& options);
+void add_threads(CLI::App& command, int& threads);
+void add_seed(CLI::App& command, Index& seed);
+
+// Throws InputError unless a file can be made at `path`: before the work, not after. `what` is what goes there.
+void check_output(const std::string& path, const std::string& what,
+                  const std::vector<std::string>& inputs);
+
+// Matrices for the precomputed kernels: from NAME=FILE options, or (with own_files) from the files that the kernels name.
+PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,
+                                     const std::vector<std::string>& given, bool own_files);
+
+std::string file_list(const std::vector<std::string>& paths);  // for messages
+std::vector<std::string> split_names(const std::string& text);
+
+}  // namespace coterie::app

@@ -1,0 +1,152 @@
+// coterie predict: labels and scores of new rows.
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/io/model_file.hpp"
+#include "options.hpp"
+#include "prediction.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct PredictOptions {
+  std::string model_path, output_path;
+  DataOptions data;
+  OutputOptions output;
+  std::vector<std::string> precomputed;
+  bool scores = false;
+  int threads = 0;
+};
+
+// A field of a CSV file, in quotes where it needs them.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\t ") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+bool has_parts(const Predictions& predictions) {
+  return predictions.parts.size() > 1 || !predictions.parts.front().name.empty();
+}
+
+// Binary models: row, task, label, score. Others: row, (task,) label and, when asked for, the scores of all tasks.
+void write_table(const Model& model, const Predictions& predictions, bool scores,
+                 const ByteSink& sink) {
+  const bool binary = model.casting == Casting::binary;
+  const bool with_task = has_parts(predictions);
+  std::string header = with_task ? "row,task,label" : "row,label";
+  if (binary) header += ",score";
+  for (std::size_t t = 0; !binary && scores && t < model.tasks.size(); ++t)
+    header += "," + quoted(model.tasks[t].name);
+  sink(header + "\n");
+  fmt::memory_buffer line;
+  for (std::size_t i = 0; i < predictions.place.size(); ++i) {
+    const auto [p, position] = predictions.place[i];
+    const PartPredictions& part = predictions.parts[static_cast<std::size_t>(p)];
+    line.clear();
+    const auto out = fmt::appender(line);
+    fmt::format_to(out, "{}", i + 1);
+    if (with_task) fmt::format_to(out, ",{}", quoted(part.name));
+    fmt::format_to(out, ",{}", quoted(part.label[static_cast<std::size_t>(position)]));
+    if (binary) fmt::format_to(out, ",{}", part.scores(position, 0));
+    if (!binary && scores) {
+      std::size_t next = 0;  // a row has no score by the tasks of other parts
+      for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+        const bool mine = next < part.tasks.size() && part.tasks[next] == static_cast<Index>(t);
+        if (mine)
+          fmt::format_to(out, ",{}", part.scores(position, static_cast<Index>(next++)));
+        else
+          fmt::format_to(out, ",");
+      }
+    }
+    line.push_back('\n');
+    sink({line.data(), line.size()});
+  }
+}
+
+Json json_predictions(const Model& model, const Predictions& predictions, bool scores) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < predictions.place.size(); ++i) {
+    const auto [p, position] = predictions.place[i];
+    const PartPredictions& part = predictions.parts[static_cast<std::size_t>(p)];
+    Json row = {{"row", i + 1}};
+    if (has_parts(predictions)) row["task"] = part.name;
+    row["label"] = part.label[static_cast<std::size_t>(position)];
+    if (model.casting == Casting::binary)
+      row["score"] = json_number(part.scores(position, 0));
+    else if (scores)
+      for (std::size_t c = 0; c < part.tasks.size(); ++c)
+        row["scores"][model.tasks[static_cast<std::size_t>(part.tasks[c])].name] =
+            json_number(part.scores(position, static_cast<Index>(c)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+int run_predict(const PredictOptions& options) {
+  const bool to_file = !options.output_path.empty();
+  if (to_file) check_output(options.output_path, "the table", options.data.paths);
+  const Model model = read_model(options.model_path);
+  Monitor monitor(options.output.quiet);
+  monitor.phase("reading " + file_list(options.data.paths));
+  const Samples samples = read_data(options.data, {model.features, false});
+  const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
+  monitor.phase("predicting");
+  const Predictions predictions =
+      predict_rows(model, samples, cross, options.threads, file_list(options.data.paths));
+  monitor.clear();
+
+  const auto write = [&](const ByteSink& sink) {
+    write_table(model, predictions, options.scores, sink);
+  };
+  set_stage(Stage::writing);
+  if (to_file) write_file_atomically(options.output_path, write);
+  if (options.output.json) {
+    Json out = {{"model", options.model_path}, {"rows", samples.X.rows()}};
+    if (to_file) out["output"] = options.output_path;
+    out["predictions"] = json_predictions(model, predictions, options.scores);
+    print_json(out);
+  } else if (!to_file) {
+    set_stage(Stage::nothing_to_keep);
+    write([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
+  } else {
+    fmt::print("{} in {}\n", plural(samples.X.rows(), "prediction"), options.output_path);
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<PredictOptions>();
+  CLI::App& command =
+      add_command(program, "predict", "Labels and scores of new rows, as CSV",
+                  "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
+  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+      ->required()
+      ->type_name("");
+  add_paths(command, options->data);
+  command
+      .add_option("-o,--output", options->output_path,
+                  "where the table goes (default: standard output)")
+      ->type_name("FILE");
+  add_columns(command, options->data);
+  command.add_flag("--scores", options->scores,
+                   "multi-class models: the score of every task too (default: off)");
+  command
+      .add_option("--precomputed", options->precomputed,
+                  "values of a precomputed kernel, new rows x training rows; once per kernel "
+                  "(default: none)")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_threads(command, options->threads);
+  add_quiet(command, options->output);
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app

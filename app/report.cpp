@@ -1,0 +1,106 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "coterie/mtmkl/settings.hpp"
+
+namespace coterie::app {
+
+std::vector<Index> group_of_tasks(const Model& model) {
+  std::vector<Index> group(model.tasks.size(), 0);
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    for (const Index t : model.groups[g])
+      group[static_cast<std::size_t>(t)] = static_cast<Index>(g) + 1;
+  return group;
+}
+
+std::vector<std::string> group_names(const Model& model, std::size_t group) {
+  std::vector<std::string> names;
+  for (const Index t : model.groups[group])
+    names.push_back(model.tasks[static_cast<std::size_t>(t)].name);
+  return names;
+}
+
+std::vector<std::string> kernel_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Kernel& kernel : model.kernels) names.push_back(to_string(kernel));
+  return names;
+}
+
+Json json_groups(const Model& model) {
+  Json groups = Json::array();
+  for (std::size_t g = 0; g < model.groups.size(); ++g) groups.push_back(group_names(model, g));
+  return groups;
+}
+
+std::string groups_text(const Model& model) {
+  std::vector<std::size_t> order(model.groups.size());
+  for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return model.groups[a].size() > model.groups[b].size();
+  });
+  std::string out = fmt::format("{} of {} (tasks of a group share one kernel)\n",
+                                plural(std::ssize(model.groups), "group"),
+                                plural(std::ssize(model.tasks), "task"));
+  for (const std::size_t g : order) {
+    const Vector& theta = model.tasks[static_cast<std::size_t>(model.groups[g].front())].theta;
+    out += fmt::format("  group {}: {}; {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
+                       weights_text(theta, model.kernels));
+    out += wrap(group_names(model, g), 4);
+  }
+  return out;
+}
+
+std::string tasks_text(const Model& model) {
+  const std::vector<Index> group = group_of_tasks(model);
+  Table table({"task", "-1", "+1", "n", "C", "support", "objective", "bias", "group"}, "lll");
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    table.add({task.name, task.negative, task.positive, fmt::to_string(task.n),
+               short_number(task.C), fmt::to_string(task.support.size()),
+               fmt::format("{:.6g}", task.objective), short_number(task.bias),
+               fmt::to_string(group[t])});
+  }
+  return table.text();
+}
+
+std::string lambda_text(const Model& model) {
+  const std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
+  return parse_lambda(model.settings.lambda).relative
+             ? fmt::format("{} ({})", value, model.settings.lambda)
+             : value;
+}
+
+Json json_fit(const Model& model) {
+  const Certificate& proof = model.certificate;
+  const std::vector<Index> group = group_of_tasks(model);
+  Json out;
+  out["status"] = proof.status;
+  out["objective"] = json_number(proof.primal);
+  out["dual"] = json_number(proof.dual);
+  out["gap"] = json_number(proof.gap);
+  out["outer_steps"] = proof.outer_steps;
+  out["C"] = json_number(model.settings.C);
+  out["lambda"] = json_number(proof.lambda);
+  out["norm"] = json_number(model.settings.norm);
+  out["solver"] = model.settings.solver;
+  out["tolerance"] = json_number(model.settings.tolerance);
+  out["kernels"] = kernel_names(model);
+  out["tasks"] = Json::array();
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    out["tasks"].push_back({{"name", task.name},
+                            {"n", task.n},
+                            {"theta", json_vector(task.theta)},
+                            {"bias", json_number(task.bias)},
+                            {"support_vectors", task.support.size()},
+                            {"objective", json_number(task.objective)},
+                            {"group", group[t]}});
+  }
+  out["groups"] = json_groups(model);
+  return out;
+}
+
+}  // namespace coterie::app

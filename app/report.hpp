@@ -1,0 +1,28 @@
+// A fit in words and in JSON.
+#pragma once
+
+#include <string>
+
+#include "coterie/mtmkl/model.hpp"
+#include "text.hpp"
+
+namespace coterie::app {
+
+// Every group with its tasks and its kernel weights.
+std::string groups_text(const Model& model);
+
+// Tasks with their size, support vectors, group, objective and bias.
+std::string tasks_text(const Model& model);
+
+// "lambda 0.42", with the share of lambda_max it was given as.
+std::string lambda_text(const Model& model);
+
+// What `train --json` promises, but for times and places.
+Json json_fit(const Model& model);
+
+std::vector<Index> group_of_tasks(const Model& model);  // per task, counted from 1
+Json json_groups(const Model& model);                   // lists of task names
+std::vector<std::string> kernel_names(const Model& model);
+std::vector<std::string> group_names(const Model& model, std::size_t group);
+
+}  // namespace coterie::app

@@ -1,0 +1,119 @@
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace coterie::app {
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+Table::Table(std::vector<std::string> header, std::string alignment)
+    : alignment_(std::move(alignment)) {
+  lines_.push_back(std::move(header));
+}
+
+void Table::add(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
+
+std::string Table::text(std::size_t indent) const {
+  std::vector<std::size_t> width(lines_.front().size(), 0);
+  for (const auto& line : lines_)
+    for (std::size_t c = 0; c < line.size(); ++c)
+      width[c] = std::max(width[c], display_width(line[c]));
+  std::string out;
+  for (const auto& line : lines_) {
+    std::string row(indent, ' ');
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string space(width[c] - display_width(line[c]), ' ');
+      const bool left = c < alignment_.size() && alignment_[c] == 'l';
+      row += (c > 0 ? "  " : "") + (left ? line[c] + space : space + line[c]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  }
+  return out;
+}
+
+std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width) {
+  std::string out, line(indent, ' ');
+  std::size_t used = indent;
+  for (const std::string& word : words) {
+    const std::size_t size = display_width(word);
+    if (used > indent && used + 1 + size > width) {
+      out += line + "\n";
+      line.assign(indent, ' ');
+      used = indent;
+    }
+    if (used > indent) {
+      line += ' ';
+      ++used;
+    }
+    line += word;
+    used += size;
+  }
+  return out + line + "\n";
+}
+
+std::string short_number(double value) { return fmt::format("{:.4g}", value); }
+
+std::string percent(double share) {
+  return std::isnan(share) ? "-" : fmt::format("{:.2f} %", 100 * share);
+}
+
+std::string seconds_text(double seconds) { return fmt::format("{:.2f} s", seconds); }
+
+std::string plural(Index count, const std::string& noun) {
+  if (count == 1) return "1 " + noun;
+  return fmt::format("{} {}{}", count, noun, noun.ends_with('s') ? "es" : "s");
+}
+
+std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels) {
+  std::vector<Index> order(kernels.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  std::ranges::stable_sort(order, [&](Index a, Index b) { return theta[a] > theta[b]; });
+  std::string out;
+  Index small = 0;
+  for (const Index m : order) {
+    if (theta[m] >= 0.005)
+      out += fmt::format("{}{} {:.2f}", out.empty() ? "" : "  ",
+                         to_string(kernels[static_cast<std::size_t>(m)]), theta[m]);
+    else if (theta[m] > 0)
+      ++small;
+  }
+  if (small > 0) out += fmt::format("{}({} below 0.005)", out.empty() ? "" : "  ", small);
+  return out.empty() ? "no kernel" : out;
+}
+
+std::string proof_text(double objective, double gap) {
+  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum (relative gap)",
+                     objective, std::max(gap, 0.0));
+}
+
+Json json_number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json json_vector(const Vector& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(json_number(value));
+  return list;
+}
+
+Json json_matrix(const Matrix& values) {
+  Json rows = Json::array();
+  for (Index i = 0; i < values.rows(); ++i) rows.push_back(json_vector(values.row(i)));
+  return rows;
+}
+
+void print_json(const Json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace coterie::app

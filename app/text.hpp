@@ -1,0 +1,61 @@
+// Text for people (aligned tables, wrapped lists) and for machines (JSON).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coterie/mtmkl/model.hpp"
+
+namespace coterie::app {
+
+using Json = nlohmann::ordered_json;
+
+// Columns as wide as their widest cell, two spaces apart. Columns are left-aligned where `alignment` has 'l', else right-aligned.
+class Table {
+ public:
+  Table(std::vector<std::string> header, std::string alignment);
+  void add(std::vector<std::string> cells);
+  std::string text(std::size_t indent = 2) const;
+
+ private:
+  std::vector<std::vector<std::string>> lines_;
+  std::string alignment_;
+};
+
+std::size_t display_width(std::string_view text);  // in characters, not bytes
+
+// The words in lines of at most `width` characters, each after `indent` spaces.
+std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width = 88);
+
+std::string short_number(double value);    // 4 significant digits
+std::string percent(double share);         // "97.53 %"; "-" for NaN
+std::string seconds_text(double seconds);  // "0.42 s"
+std::string plural(Index count, const std::string& noun);
+
+// "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted.
+std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
+
+// "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)"
+std::string proof_text(double objective, double gap);
+
+Json json_number(double value);  // "inf", "-inf" as text, NaN as null
+Json json_vector(const Vector& values);
+Json json_matrix(const Matrix& values);  // a list per row
+void print_json(const Json& document);   // to standard output
+
+// The value of every field of the settings, under its name.
+template <typename Settings>
+Json json_settings(const Settings& settings) {
+  Json fields;
+  visit_fields(settings, [&](const char* name, const auto& value, const char*, const char*) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+      fields[name] = json_number(value);
+    else
+      fields[name] = value;
+  });
+  return fields;
+}
+
+}  // namespace coterie::app

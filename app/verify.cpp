@@ -1,0 +1,107 @@
+// coterie verify: the certificate, recomputed from raw data by separate code.
+#include "coterie/mtmkl/verify.hpp"
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "coterie/data/fingerprint.hpp"
+#include "coterie/io/model_file.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct VerifyOptions {
+  std::string model_path;
+  DataOptions data;
+  OutputOptions output;
+  std::vector<std::string> precomputed;
+};
+
+Json json_verification(const Model& model, const Verification& check) {
+  return {{"holds", check.findings.empty()},
+          {"objective", json_number(check.primal)},
+          {"dual", json_number(check.dual)},
+          {"gap", json_number(check.gap)},
+          {"stated_objective", json_number(model.certificate.primal)},
+          {"stated_dual", json_number(model.certificate.dual)},
+          {"stated_gap", json_number(model.certificate.gap)},
+          {"objective_difference", json_number(check.primal_difference)},
+          {"dual_difference", json_number(check.dual_difference)},
+          {"infeasibility", json_number(check.infeasibility)},
+          {"groups_exact", check.groups_exact},
+          {"fingerprint", model.fingerprint},
+          {"findings", check.findings}};
+}
+
+void print_verification(const Model& model, const Verification& check) {
+  const auto value = [](double x) { return fmt::format("{:.10g}", x); };
+  const auto small = [](double x) { return fmt::format("{:.1e}", x); };
+  Table table({"", "in the model", "recomputed", "relative difference"}, "l");
+  table.add({"objective", value(model.certificate.primal), value(check.primal),
+             small(check.primal_difference)});
+  table.add({"dual value", value(model.certificate.dual), value(check.dual),
+             small(check.dual_difference)});
+  table.add({"relative gap", small(model.certificate.gap), small(check.gap), ""});
+  fmt::print("{}", table.text());
+  fmt::print("  largest violation of a constraint {}; groups share their weights exactly: {}\n",
+             small(check.infeasibility), check.groups_exact ? "yes" : "no");
+  if (check.findings.empty())
+    fmt::print("the proof holds: {}\n", proof_text(check.primal, check.gap));
+  for (const std::string& finding : check.findings) fmt::print("  finding: {}\n", finding);
+}
+
+int run_verify(const VerifyOptions& options) {
+  const Model model = read_model(options.model_path);
+  const std::string source = file_list(options.data.paths);
+  Monitor monitor(options.output.quiet);
+  monitor.phase("reading " + source);
+  const Dataset data =
+      cast_into_tasks(read_data(options.data, {model.features, true}), model.casting);
+  const std::string mark = fingerprint(data);
+  if (mark != model.fingerprint)
+    throw InputError(
+        fmt::format("{} is not the training data of {}: its fingerprint is {}, that of the "
+                    "training data {}. Give the same files, in the "
+                    "same order, with the same --label and --task.",
+                    source, options.model_path, mark, model.fingerprint));
+  const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
+  monitor.phase("recomputing the certificate by plain loops");
+  const Verification check = verify(model, data, matrices);
+  monitor.clear();
+  if (options.output.json)
+    print_json(json_verification(model, check));
+  else
+    print_verification(model, check);
+  if (check.findings.empty()) return exit_done;
+  fmt::print(stderr, "error: the proof does not hold: {}.\n", fmt::join(check.findings, "; "));
+  return exit_failed;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<VerifyOptions>();
+  CLI::App& command =
+      add_command(program, "verify",
+                  "Recompute the proof of optimality from the training data, by separate code",
+                  "coterie verify model.h5 digits", options, run_verify, chosen);
+  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+      ->required()
+      ->type_name("");
+  add_paths(command, options->data);
+  add_columns(command, options->data);
+  command
+      .add_option("--precomputed", options->precomputed,
+                  "where the matrix of a precomputed kernel lies now; once per kernel (default: "
+                  "where it was)")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_quiet(command, options->output);
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app
