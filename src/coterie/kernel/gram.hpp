@@ -1,9 +1,15 @@
 // Gram matrices of base kernels, per task, through BLAS. docs/maths.md (20)-(27).
+//
+//   K^m_ij = k_m(x_i, x_j) / d_m,   one divisor d_m per kernel, the same in every task
+//
+// Per task and block of columns, one matrix of inner products serves linear, poly and gauss kernels, and one set of distances all
+// widths. Where a width is exactly half another, exp(-d/(2 (s/2)^2)) = exp(-d/(2 s^2))^4 saves the exponential; a chain of
+// seven halvings (1 to 128) loses a factor 4^7 of the unit rounding, 2e-12, and a longer one starts anew.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coterie/data/dataset.hpp"
@@ -19,19 +25,26 @@ using TaskGrams = std::vector<Matrix>;
 using PrecomputedMatrices = std::map<std::string, Matrix>;
 
 // How the scale of a kernel is chosen, docs/maths.md (25)-(27): one divisor per kernel, averaged over tasks.
+//
+//   cosine    1                                                                                        (25)
+//   variance  mean over tasks of (mean of the diagonal - mean of all entries)                          (26)
+//   tail:h    mean over tasks of (sum of the centred eigenvalues beyond the h largest) / n, but at least
+//             0.001 of the variance: a kernel of rank h or less has no tail                            (27)
+//   none      1, and every kernel is raw
 struct Normalisation {
   enum class Kind { cosine, variance, tail, none };
   Kind kind = Kind::cosine;
   Index h = 0;  // of tail
   bool operator==(const Normalisation&) const = default;
 };
-Normalisation parse_normalisation(const std::string& text);  // "cosine", "variance", "tail:8", "none"
+Normalisation parse_normalisation(
+    const std::string& text);  // "cosine", "variance", "tail:8", "none"
 std::string to_string(const Normalisation& normalisation);
 
 struct Grams {
-  std::vector<TaskGrams> tasks;       // divided by the divisors already
-  Vector divisors;                    // one per kernel, (25)-(27); all 1 for cosine and none
-  std::vector<Index> bounded;         // kernels whose tail divisor was lifted to its lower bound
+  std::vector<TaskGrams> tasks;  // divided by the divisors already
+  Vector divisors;               // one per kernel, (25)-(27); all 1 for cosine and none
+  std::vector<Index> bounded;    // kernels whose tail divisor was lifted to its lower bound
 };
 
 // The kernels of a list, ready for use: columns resolved against the names of the features and, when the normalisation is
@@ -39,13 +52,16 @@ struct Grams {
 std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& normalisation,
                                     const std::vector<std::string>& features);
 
-// Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data (zero vector under a
-// normalised kernel, negative features under chi2, a precomputed matrix of the wrong size, not symmetric, or not positive semidefinite).
-Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels, const Normalisation& normalisation,
-                    const PrecomputedMatrices& precomputed, int threads);
+// Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data
+// (zero vector under a normalised kernel, negative features under chi2, numbers too large, a precomputed matrix of the wrong
+// size, not symmetric, or not positive semidefinite, a constant kernel under `variance` or `tail`); of several errors, always
+// that of the first task. The number of threads changes no bit.
+Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
+                    const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
+                    int threads);
 
 // Kernel values between rows of A and rows of B (a.rows x b.rows), for prediction; divided by nothing but the norms.
-// Not for precomputed kernels.
+// Not for precomputed kernels. B should be the samples of the model: distances are computed around their mean.
 Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B);
 
 }  // namespace coterie

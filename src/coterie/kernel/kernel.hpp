@@ -21,28 +21,35 @@ namespace coterie {
 struct Kernel {
   enum class Kind { linear, poly, gauss, laplace, chi2, precomputed };
   Kind kind = Kind::linear;
-  double parameter = 0;            // degree of poly, width s of gauss and laplace
-  double offset = 0;               // c of poly
-  bool raw = false;                // not divided by sqrt(k(x,x) k(z,z))
-  std::string block;               // columns, as written after '@'; empty: all
-  std::vector<Index> columns;      // resolved from `block`; empty: all
-  std::string file;                // of precomputed
+  double parameter = 0;             // degree of poly, width s of gauss and laplace
+  double offset = 0;                // c of poly
+  bool raw = false;                 // not divided by sqrt(k(x,x) k(z,z))
+  std::string block = {};           // columns, as written after '@'; empty: all
+  std::vector<Index> columns = {};  // resolved from `block`; empty: all
+  std::string file = {};            // of precomputed
   bool operator==(const Kernel&) const = default;
 };
 
-// Reads a list such as "linear poly:2 gauss:1,2,4@f1-f8 laplace:1:raw". Kernels are separated by spaces, ';' or a comma before
-// a letter; a list of widths makes one kernel each. "paper" stands for the ten kernels of the paper. Columns after '@' are
-// names or ranges joined by '+': "@f1-f8+f12". Throws InputError that quotes the faulty word and says what is allowed.
+// Reads a list such as "linear poly:2 gauss:1,2,4@f1-f8 laplace:1:raw". Kernels are separated by spaces, ';' or a
+// comma before a letter or a space; a list of widths makes one kernel each. "paper" stands for the ten kernels of the
+// paper. ":raw" comes before '@'. Columns after '@' are names or ranges joined by '+': "@f1-f8+f12"; paper takes ":raw"
+// and '@' too. The FILE of a precomputed kernel runs to the next space or ';'. Throws InputError that quotes the faulty
+// word and says what is allowed; a kernel that is listed twice is an error, because its two weights would mean nothing.
 std::vector<Kernel> parse_kernels(std::string_view text);
 
 // The name by which a kernel is written, such as "gauss:2@f1-f8"; parse_kernels gives it back.
 std::string to_string(const Kernel& kernel);
 
-// Fills `columns` from `block`. Throws InputError for an unknown column or a range that runs backwards.
+// Throws InputError when two kernels have the same name.
+void check_distinct(const std::vector<Kernel>& kernels);
+
+// Fills `columns` from `block`, in the order written. A name that is a column as a whole is that column, even with '-' or
+// '+' in it. Throws InputError for an unknown or repeated column, or a range that runs backwards or can be read two ways.
 void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string>& features);
 
 // The definition, written for clarity: value at a pair of points, division by the norms included. This is the slow
-// code that the certificate's checker uses; Gram matrices are computed elsewhere (gram.hpp). Not for precomputed kernels.
+// code that the certificate's checker uses; Gram matrices are computed elsewhere (gram.hpp). Throws InputError for a zero
+// vector under a normalised kernel, for a negative feature under chi2, and for precomputed kernels.
 double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z);
 
 }  // namespace coterie

@@ -1,0 +1,432 @@
+#include "coterie/kernel/gram.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <cstring>
+
+#include "coterie/kernel/pairwise.hpp"
+#include "coterie/math/random.hpp"
+
+extern "C" {
+void openblas_set_num_threads(int threads);
+int openblas_get_num_threads();
+}
+
+namespace coterie {
+namespace {
+
+constexpr double kRounding = 1e-11;
+constexpr char kEverything[] =
+    "paper linear:raw poly:3:0.5 poly:2:1:raw poly:5 gauss:3,0.7,1.5 gauss:1,2:raw@f2-f4 "
+    "linear@f1+f5 "
+    "gauss:4@f1+f5 laplace:1,2,3,4 laplace:2@f3 chi2 chi2:raw@f2-f4";
+
+template <typename Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+std::string numbered(std::string name, Index number) { return name.append(std::to_string(number)); }
+
+// Non-negative features (for chi2), three tasks of which the last shares rows with both others.
+Dataset make_data(std::uint64_t seed = 1, Index n = 30, Index columns = 6) {
+  Random random(seed);
+  Dataset data;
+  data.X.resize(2 * n, columns);
+  for (double& x : data.X.reshaped()) x = std::abs(random.normal());
+  for (Index k = 0; k < columns; ++k) data.features.push_back(numbered("f", k + 1));
+  data.tasks.resize(3);
+  const Index step[] = {2, 3, 1};
+  for (Index t = 0; t < 3; ++t) {
+    data.tasks[t].name = numbered("t", t + 1);
+    for (Index i = t; i < 2 * n; i += step[t]) data.tasks[t].rows.push_back(i);
+    data.tasks[t].y = Vector::Ones(data.tasks[t].size());
+  }
+  random.shuffle(data.tasks[2].rows);
+  return data;
+}
+
+Grams grams_of(const Dataset& data, std::string_view kernels,
+               const std::string& normalisation = "cosine",
+               const PrecomputedMatrices& precomputed = {}, int threads = 1) {
+  const Normalisation n = parse_normalisation(normalisation);
+  return compute_grams(data, prepare_kernels(kernels, n, data.features), n, precomputed, threads);
+}
+
+std::string gram_error(const Dataset& data, std::string_view kernels,
+                       const std::string& normalisation = "cosine",
+                       const PrecomputedMatrices& precomputed = {}) {
+  return error_of([&] { grams_of(data, kernels, normalisation, precomputed); });
+}
+
+// Slow, separate code: every entry by the definition, and what is always true of a Gram matrix.
+void expect_grams(const Dataset& data, std::string_view list, const std::string& normalisation) {
+  const Normalisation n = parse_normalisation(normalisation);
+  const std::vector<Kernel> kernels = prepare_kernels(list, n, data.features);
+  const Grams grams = compute_grams(data, kernels, n, {}, 1);
+  ASSERT_EQ(grams.tasks.size(), data.tasks.size());
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const std::vector<Index>& rows = data.tasks[t].rows;
+    ASSERT_EQ(grams.tasks[t].size(), kernels.size());
+    for (std::size_t m = 0; m < kernels.size(); ++m) {
+      SCOPED_TRACE(to_string(kernels[m]) + " on " + data.tasks[t].name);
+      const Matrix& K = grams.tasks[t][m];
+      ASSERT_EQ(K.rows(), std::ssize(rows));
+      ASSERT_EQ(K.cols(), std::ssize(rows));
+      double worst = 0;
+      for (Index i = 0; i < K.rows(); ++i)
+        for (Index j = 0; j < K.cols(); ++j) {
+          const double expected =
+              kernel_value(kernels[m], data.X.row(rows[i]), data.X.row(rows[j]));
+          worst = std::max(worst, std::abs(K(i, j) - expected) / std::max(1.0, std::abs(expected)));
+        }
+      EXPECT_LE(worst, kRounding);
+      EXPECT_TRUE(K == K.transpose());
+      const bool distances =
+          kernels[m].kind == Kernel::Kind::gauss || kernels[m].kind == Kernel::Kind::laplace;
+      if (!kernels[m].raw || distances) {
+        EXPECT_TRUE((K.diagonal().array() == 1).all());
+      }
+      const Vector spectrum =
+          Eigen::SelfAdjointEigenSolver<Matrix>(K, Eigen::EigenvaluesOnly).eigenvalues();
+      EXPECT_GE(spectrum.minCoeff(), -kRounding * spectrum.maxCoeff());
+    }
+  }
+}
+
+TEST(ComputeGrams, FollowsTheDefinition) {
+  expect_grams(make_data(), kEverything, "cosine");
+  expect_grams(make_data(2, 40, 50), "paper laplace:10 chi2", "cosine");
+  // 70 rows cross the tiles of mirror and the buffer of decay; none makes every kernel raw.
+  expect_grams(make_data(3, 70, 3), "paper chi2", "none");
+}
+
+TEST(ComputeGrams, UsesOneExponentialForManyWidths) {
+  // A chain longer than allowed, in mixed order, with a second chain and an odd width between.
+  expect_grams(make_data(4), "gauss:0.25,256,1,2,6,64,4,0.5,8,16,3,32,128,512,1024,5", "cosine");
+  expect_grams(make_data(4), "laplace:0.25,256,1,2,6,64,4,0.5,8,16,3,32,128,512,1024,5", "cosine");
+}
+
+TEST(ComputeGrams, KeepsDigitsFarFromTheOrigin) {
+  Dataset data = make_data(5);
+  data.X.array() =
+      (data.X.array() * 1024).round() / 1024 + 1e6;  // exact: distances are not disturbed
+  expect_grams(data, "gauss:1,2,4", "cosine");
+  expect_grams(data, "paper", "cosine");
+  // One point far out: the distances of the others must not suffer.
+  Dataset outlier = make_data(6);
+  outlier.X.row(0).array() += 1e7;
+  expect_grams(outlier, "paper", "cosine");
+  expect_grams(outlier, "gauss:1,2,4", "cosine");
+}
+
+TEST(ComputeGrams, PutsEqualSamplesAtDistanceZero) {
+  Dataset data = make_data(7, 30, 17);
+  for (Index i = 0; i + 2 < data.X.rows(); i += 4) data.X.row(i + 2) = data.X.row(i);
+  for (const char* kernel : {"gauss:0.001", "linear gauss:0.001", "laplace:0.001"}) {
+    const Matrix K = grams_of(data, kernel).tasks[0].back();
+    for (Index i = 0; i + 1 < K.rows(); i += 2) EXPECT_EQ(K(i, i + 1), 1) << kernel;
+  }
+}
+
+bool same_bits(const Grams& a, const Grams& b) {
+  if (a.divisors != b.divisors || a.bounded != b.bounded) return false;
+  for (std::size_t t = 0; t < a.tasks.size(); ++t)
+    for (std::size_t m = 0; m < a.tasks[t].size(); ++m) {
+      const Matrix& A = a.tasks[t][m];
+      const Matrix& B = b.tasks[t][m];
+      if (std::memcmp(A.data(), B.data(), sizeof(double) * A.size()) != 0) return false;
+    }
+  return true;
+}
+
+TEST(ComputeGrams, GivesTheSameBitsForAnyNumberOfThreads) {
+  const Dataset data = make_data(8, 150, 40);
+  const int before = openblas_get_num_threads();
+  for (const char* normalisation : {"cosine", "variance", "tail:4"}) {
+    const Grams one = grams_of(data, "paper laplace:3 chi2", normalisation, {}, 1);
+    openblas_set_num_threads(2);
+    EXPECT_TRUE(same_bits(one, grams_of(data, "paper laplace:3 chi2", normalisation, {}, 2)));
+    EXPECT_EQ(openblas_get_num_threads(), 2);
+    EXPECT_TRUE(same_bits(one, grams_of(data, "paper laplace:3 chi2", normalisation, {}, 7)));
+    openblas_set_num_threads(before);
+  }
+}
+
+TEST(ComputeGrams, RestoresTheThreadsOfBlasAfterAnError) {
+  Dataset data = make_data();
+  data.X.row(4).setZero();
+  openblas_set_num_threads(2);
+  EXPECT_THROW(grams_of(data, "linear"), InputError);
+  EXPECT_EQ(openblas_get_num_threads(), 2);
+}
+
+TEST(ComputeGrams, TreatsTasksAlone) {
+  // A task's matrices are the same with other tasks around it, and permuting its rows permutes them (to rounding).
+  const Dataset data = make_data(9);
+  const Grams all = grams_of(data, kEverything);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    Dataset alone = data;
+    alone.tasks = {data.tasks[t]};
+    const Grams single = grams_of(alone, kEverything);
+    std::vector<Index>& rows = alone.tasks[0].rows;
+    std::reverse(rows.begin(), rows.end());
+    const Grams reversed = grams_of(alone, kEverything);
+    for (std::size_t m = 0; m < single.tasks[0].size(); ++m) {
+      EXPECT_TRUE(single.tasks[0][m] == all.tasks[t][m]);
+      const Matrix& K = single.tasks[0][m];
+      EXPECT_LE((reversed.tasks[0][m].reverse() - K).cwiseAbs().maxCoeff(),
+                kRounding * K.cwiseAbs().maxCoeff());
+    }
+  }
+}
+
+TEST(ComputeGrams, TakesEmptyAndTinyTasks) {
+  Dataset data = make_data();
+  data.tasks[0].rows.clear();
+  data.tasks[1].rows = {3};
+  const Grams grams = grams_of(data, kEverything, "tail:2", {}, 2);
+  EXPECT_EQ(grams.tasks[0][0].size(), 0);
+  EXPECT_EQ(grams.tasks[1][0].size(), 1);
+  data.tasks.clear();
+  EXPECT_EQ(grams_of(data, "linear", "tail:2").divisors, Vector::Ones(1));
+}
+
+TEST(Divisors, FollowTheirDefinitions) {
+  const Dataset data = make_data(10);
+  const std::string list = "paper linear:raw laplace:2 chi2";
+  const Grams plain = grams_of(data, list);
+  const Index M = plain.divisors.size();
+  EXPECT_EQ(plain.divisors, Vector::Ones(M));
+  EXPECT_TRUE(plain.bounded.empty());
+  for (const Index h : {0, 1, 4, 8}) {  // 0: variance
+    const Grams scaled = grams_of(data, list, h == 0 ? "variance" : numbered("tail:", h));
+    for (Index m = 0; m < M; ++m) {
+      double variance = 0;
+      double tail = 0;
+      for (const TaskGrams& task : plain.tasks) {
+        const Matrix& K = task[m];
+        const Index n = K.rows();
+        const Matrix H =
+            Matrix::Identity(n, n) - Matrix::Constant(n, n, 1.0 / static_cast<double>(n));
+        const Matrix centred = H * K * H;
+        const Vector spectrum = Eigen::SelfAdjointEigenSolver<Matrix>(centred).eigenvalues();
+        variance += (K.diagonal().mean() - K.mean()) / 3;
+        tail += spectrum.head(n - h).sum() / static_cast<double>(n) / 3;
+      }
+      const bool bounded = h > 0 && tail < 1e-3 * variance;
+      const double expected = h == 0 ? variance : bounded ? 1e-3 * variance : tail;
+      EXPECT_NEAR(scaled.divisors[m], expected, 1e-11 * variance) << m << " " << h;
+      EXPECT_EQ(std::count(scaled.bounded.begin(), scaled.bounded.end(), m), bounded ? 1 : 0);
+      for (std::size_t t = 0; t < data.tasks.size(); ++t)
+        EXPECT_TRUE(scaled.tasks[t][m] == plain.tasks[t][m] / scaled.divisors[m]);
+    }
+    // Six columns: beyond six directions the linear kernels have no tail.
+    if (h == 8) {
+      EXPECT_EQ(std::count(scaled.bounded.begin(), scaled.bounded.end(), 0), 1);
+      EXPECT_EQ(std::count(scaled.bounded.begin(), scaled.bounded.end(), 10), 1);
+    }
+  }
+}
+
+TEST(Divisors, RejectAConstantKernel) {
+  Dataset data = make_data();
+  data.X.col(1).setConstant(3);
+  EXPECT_EQ(gram_error(data, "linear gauss:1@f2", "tail:4"),
+            "kernel 'gauss:1@f2' is constant on the data, so --normalise tail:4 has nothing to "
+            "divide by. Remove the kernel, or use --normalise cosine.");
+  EXPECT_EQ(
+      gram_error(data, "linear:raw@f2", "variance"),
+      "kernel 'linear:raw@f2' is constant on the data, so --normalise variance has nothing to "
+      "divide by. Remove the kernel, or use --normalise cosine.");
+  EXPECT_EQ(gram_error(data, "linear:raw@f2"), "(no error)");
+}
+
+TEST(Normalisation, RoundTrips) {
+  for (const char* text : {"cosine", "variance", "tail:1", "tail:8", "none"})
+    EXPECT_EQ(to_string(parse_normalisation(text)), text);
+  EXPECT_EQ(parse_normalisation("tail:8"), (Normalisation{Normalisation::Kind::tail, 8}));
+  for (const char* text : {"", "tail", "tail:", "tail:0", "tail:-1", "tail:2.5", "tail:8x",
+                           "Cosine", "tail:99999999999999999999"})
+    EXPECT_EQ(error_of([&] { parse_normalisation(text); }),
+              "normalise is '" + std::string(text) +
+                  "'; it must be cosine, variance, none, or tail:h with a whole number h of at "
+                  "least 1, such as tail:8.");
+}
+
+TEST(PrepareKernels, ResolvesAndMakesRaw) {
+  const std::vector<std::string> features = {"a", "b"};
+  const Normalisation none = parse_normalisation("none");
+  const std::vector<Kernel> kernels = prepare_kernels("linear gauss:1@b", none, features);
+  EXPECT_EQ(to_string(kernels[0]), "linear:raw");
+  EXPECT_EQ(to_string(kernels[1]), "gauss:1:raw@b");
+  EXPECT_EQ(kernels[1].columns, std::vector<Index>({1}));
+  EXPECT_FALSE(prepare_kernels("linear", {}, features)[0].raw);
+  EXPECT_EQ(
+      error_of([&] { prepare_kernels("linear linear:raw", none, features); }),
+      "kernel 'linear:raw' is listed twice; the weights of two equal kernels have no meaning. "
+      "Remove one of them.");
+}
+
+TEST(ComputeGrams, RejectsZeroVectors) {
+  Dataset data = make_data();
+  data.X.row(4).setZero();  // in tasks t1 and t2
+  const auto message = [](const std::string& kernel, const std::string& raw) {
+    return "row 5 of the data (task 't1') is a zero vector, which kernel '" + kernel +
+           "' cannot normalise. Use '" + raw +
+           "' or --normalise none, remove the row, or shift the data with --scale standard.";
+  };
+  EXPECT_EQ(gram_error(data, "linear"), message("linear", "linear:raw"));
+  EXPECT_EQ(gram_error(data, "poly:2@f2-f3"), message("poly:2@f2-f3", "poly:2:raw@f2-f3"));
+  EXPECT_EQ(gram_error(data, "chi2"), message("chi2", "chi2:raw"));
+  EXPECT_EQ(gram_error(data, "paper", "none"), "(no error)");
+  EXPECT_EQ(gram_error(data, "linear:raw poly:2:1 gauss:1 laplace:1 chi2:raw"), "(no error)");
+  // The error of the first task, whichever thread is first.
+  for (int repeat = 0; repeat < 20; ++repeat)
+    EXPECT_EQ(error_of([&] { grams_of(data, "linear", "cosine", {}, 3); }),
+              message("linear", "linear:raw"));
+}
+
+TEST(ComputeGrams, RejectsUnusableNumbers) {
+  Dataset data = make_data();
+  data.X(6, 2) = -0.5;
+  EXPECT_EQ(gram_error(data, "chi2"),
+            "row 7 of the data (task 't1') has the feature value -0.5, but kernel 'chi2' needs "
+            "values of at least 0. Use --scale minmax, or another kernel.");
+  EXPECT_EQ(gram_error(data, "chi2@f1-f2"), "(no error)");
+  data.X *= 1e100;
+  EXPECT_EQ(gram_error(data, "poly:4:raw"),
+            "kernel 'poly:4:raw' is too large for a number on task 't1'. Use --scale standard or a "
+            "lower degree.");
+  EXPECT_EQ(gram_error(data, "poly:4"), "(no error)");
+  data.X *= 1e100;
+  EXPECT_EQ(gram_error(data, "linear"),
+            "kernel 'linear' is too large for a number on task 't1'. Use --scale standard.");
+}
+
+TEST(Precomputed, IsCutAndNormalised) {
+  const Dataset data = make_data(11);
+  const Matrix P = data.X * data.X.transpose();
+  const Grams grams =
+      grams_of(data, "linear precomputed:p linear:raw precomputed:p:raw", "cosine", {{"p", P}}, 2);
+  for (const TaskGrams& K : grams.tasks) {
+    EXPECT_LE((K[0] - K[1]).cwiseAbs().maxCoeff(), kRounding);
+    EXPECT_LE((K[2] - K[3]).cwiseAbs().maxCoeff(), kRounding * K[2].cwiseAbs().maxCoeff());
+    EXPECT_TRUE((K[1].diagonal().array() == 1).all());
+    EXPECT_TRUE(K[1] == K[1].transpose());
+    EXPECT_TRUE(K[3] == K[3].transpose());
+  }
+}
+
+TEST(Precomputed, RejectsBadMatrices) {
+  const Dataset data = make_data();  // 60 rows
+  const Matrix good = Matrix::Identity(60, 60);
+  const auto error = [&](const Matrix& P, const std::string& kernel = "precomputed:p") {
+    return gram_error(data, kernel, "cosine", {{"p", P}});
+  };
+  EXPECT_EQ(error(good), "(no error)");
+  EXPECT_EQ(error(good, "precomputed:q"),
+            "kernel 'precomputed:q': the matrix of file 'q' was not read. Give the file along with "
+            "the data.");
+  EXPECT_EQ(error(Matrix::Identity(60, 59)),
+            "kernel 'precomputed:p': the matrix is 60 x 59, but the data have 60 rows. Give a "
+            "matrix of 60 x 60, in the order of the rows.");
+  Matrix bad = good;
+  bad(1, 3) = 1e-7;
+  EXPECT_EQ(error(bad),
+            "kernel 'precomputed:p': the matrix is not symmetric: row 2 column 4 is 1e-07, row 4 "
+            "column 2 is 0. Give a symmetric matrix.");
+  bad = good;
+  bad(1, 3) = NAN;
+  EXPECT_EQ(error(bad),
+            "kernel 'precomputed:p': the matrix holds a value that is not a finite number. Correct "
+            "the file.");
+  bad = good;
+  bad(0, 2) = bad(2, 0) = 2;  // eigenvalues 1 - 2 and 1 + 2; rows 1 and 3 are in t1
+  EXPECT_EQ(error(bad),
+            "kernel 'precomputed:p' is not positive semidefinite on task 't1': its eigenvalues run "
+            "from -1 to 3. Add a multiple of the identity to the matrix, or use another kernel.");
+  bad = good;
+  bad(2, 2) = 0;
+  EXPECT_EQ(error(bad),
+            "kernel 'precomputed:p': the diagonal of row 3 (task 't1') is 0, which cannot be "
+            "normalised to 1. Use 'precomputed:p:raw' or --normalise none, or remove the row.");
+  EXPECT_EQ(error(bad, "precomputed:p:raw"), "(no error)");
+}
+
+TEST(CrossGram, FollowsTheDefinition) {
+  const Dataset data = make_data(12);
+  for (const double shift : {0.0, 1e4}) {
+    const Matrix A = data.X.topRows(13).array() + shift;
+    Matrix B = data.X.bottomRows(21).array() + shift;
+    B.row(5) = A.row(2);
+    for (const Kernel& kernel : prepare_kernels(kEverything, {}, data.features)) {
+      SCOPED_TRACE(to_string(kernel));
+      const Matrix K = cross_gram(kernel, A, B);
+      ASSERT_EQ(K.rows(), 13);
+      ASSERT_EQ(K.cols(), 21);
+      for (Index i = 0; i < K.rows(); ++i)
+        for (Index j = 0; j < K.cols(); ++j) {
+          const double expected = kernel_value(kernel, A.row(i), B.row(j));
+          EXPECT_NEAR(K(i, j), expected, kRounding * std::max(1.0, std::abs(expected)));
+        }
+      EXPECT_EQ(cross_gram(kernel, A.topRows(0), B).size(), 0);
+      EXPECT_EQ(cross_gram(kernel, A, B.topRows(0)).size(), 0);
+    }
+  }
+}
+
+TEST(CrossGram, RejectsWhatHasNoValue) {
+  const auto error = [](const char* kernel, const Matrix& A, const Matrix& B) {
+    return error_of([&] { cross_gram(parse_kernels(kernel)[0], A, B); });
+  };
+  const Matrix one = Matrix::Ones(2, 3);
+  Matrix zero = one;
+  zero.row(1).setZero();
+  const std::string tail =
+      " is a zero vector, which kernel 'linear' cannot normalise. Use 'linear:raw' or --normalise "
+      "none, remove the row, or shift the data with --scale standard.";
+  EXPECT_EQ(error("linear", zero, one), "row 2 of the first samples" + tail);
+  EXPECT_EQ(error("linear", one, zero), "row 2 of the second samples" + tail);
+  EXPECT_EQ(error("linear:raw", zero, one), "(no error)");
+  EXPECT_EQ(
+      error("chi2", one, -one),
+      "row 1 of the second samples has the feature value -1, but kernel 'chi2' needs values of "
+      "at least 0. Use --scale minmax, or another kernel.");
+  EXPECT_EQ(
+      error("gauss:1", one, Matrix::Ones(2, 4)),
+      "kernel 'gauss:1' cannot compare samples of 3 and 4 columns. Give data with the columns "
+      "that the model was trained on.");
+  EXPECT_EQ(
+      error("precomputed:p", one, one),
+      "kernel 'precomputed:p' has values only for the rows of its file, so new samples cannot "
+      "be predicted. Train with kernels of the features.");
+  EXPECT_EQ(
+      error("poly:3:raw", 1e120 * one, one),
+      "kernel 'poly:3:raw' is too large for a number on these samples. Use --scale standard or "
+      "a lower degree.");
+}
+
+TEST(Decay, DependsOnTheValueAlone) {
+  Random random(13);
+  Vector x(200);
+  for (double& value : x) value = random.uniform(0, 50);
+  Vector all = x;
+  decay(all, 0.3);
+  for (Index i = 0; i < x.size(); ++i) {
+    Vector alone = x.segment(i, 1);
+    decay(alone, 0.3);
+    EXPECT_EQ(all[i], alone[0]);
+    EXPECT_NEAR(all[i], std::exp(-0.3 * x[i]), 1e-15);
+  }
+}
+
+}  // namespace
+}  // namespace coterie
