@@ -120,6 +120,10 @@ TEST(ComputeGrams, KeepsDigitsFarFromTheOrigin) {
       (data.X.array() * 1024).round() / 1024 + 1e6;  // exact: distances are not disturbed
   expect_grams(data, "gauss:1,2,4", "cosine");
   expect_grams(data, "paper", "cosine");
+  // Nearer, where no distance is small enough to be computed directly: the centred points must serve.
+  Dataset near = make_data(5);
+  near.X.array() += 500;
+  expect_grams(near, "paper", "cosine");
   // One point far out: the distances of the others must not suffer.
   Dataset outlier = make_data(6);
   outlier.X.row(0).array() += 1e7;
@@ -158,6 +162,17 @@ TEST(ComputeGrams, GivesTheSameBitsForAnyNumberOfThreads) {
     EXPECT_TRUE(same_bits(one, grams_of(data, "paper laplace:3 chi2", normalisation, {}, 7)));
     openblas_set_num_threads(before);
   }
+}
+
+TEST(SingleThreadedBlas, LastsUntilTheLastOneGoes) {
+  openblas_set_num_threads(2);
+  {
+    const SingleThreadedBlas outer;
+    EXPECT_EQ(openblas_get_num_threads(), 1);
+    { const SingleThreadedBlas inner; }
+    EXPECT_EQ(openblas_get_num_threads(), 1);
+  }
+  EXPECT_EQ(openblas_get_num_threads(), 2);
 }
 
 TEST(ComputeGrams, RestoresTheThreadsOfBlasAfterAnError) {
