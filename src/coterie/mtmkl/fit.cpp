@@ -86,13 +86,42 @@ class PartSolver {
                                  svm_tolerance);
     });
     svm_solves += std::ssize(part_.tasks);
+    add_up(x);
+    return x;
+  }
+
+  // The sums of an iterate over its tasks, in task order.
+  void add_up(Iterate& x) const {
+    x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
     x.g = Matrix::Zero(part_.units, problem_.M());
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {
       x.primal += x.tasks[k].svm.primal;
       x.g.row(part_.unit[k]) += x.tasks[k].g;
     }
-    if (penalty_ > 0) x.primal += penalty_ * pairwise_distance(part_.graph, x.theta);
-    return x;
+  }
+
+  // A null step: theta stays, and the alpha of every task in turn moves towards that of a rejected trial as far as this
+  // closes the gap. At a kink of J_t both are optimal, and the proof needs a point between them.
+  void null_step(Iterate& x, const Iterate& trial, const Matrix& nu) const {
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+      const Segment segment(problem_, part_.tasks[k], x.theta.row(part_.unit[k]), x.tasks[k], trial.tasks[k]);
+      const auto gap_at = [&](double s) {
+        x.tasks[k] = segment.at(s);
+        add_up(x);
+        return x.primal - dual(x, nu);
+      };
+      const TaskState before = x.tasks[k];
+      double low = 0;
+      double high = 1;
+      const double now = gap_at(0);
+      for (int cut = 0; cut < 40; ++cut) {  // the gap is convex in s: keep the better two thirds
+        const double a = low + (high - low) / 3;
+        const double b = high - (high - low) / 3;
+        (gap_at(a) <= gap_at(b) ? high : low) = gap_at(a) <= gap_at(b) ? b : a;
+      }
+      if (gap_at((low + high) / 2) >= now) x.tasks[k] = before;
+    }
+    add_up(x);
   }
 
   // dual(alpha, nu), (5).
@@ -174,6 +203,14 @@ struct PartResult {
   Status status = Status::converged;
 };
 
+// x + length (next - x), equal bit for bit within every group.
+Matrix between(const Matrix& x, const Matrix& next, double length, const Groups& groups) {
+  Matrix theta = length == 1 ? next : Matrix(x + length * (next - x));
+  for (const std::vector<Index>& group : groups)
+    for (const Index u : group) theta.row(u) = theta.row(group.front());
+  return theta;
+}
+
 PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Part& part,
                       const FitSettings& settings, const ProgressCallback& progress,
                       Progress report, const WarmStart& start) {
@@ -203,11 +240,13 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
   if (!newton) mu = 0;
 
   int failures = 0;
+  double best_gap = std::numeric_limits<double>::infinity();
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
     result.outer_steps = step;
     const double gap = x.primal - result.dual;
+    best_gap = std::min(best_gap, gap);
     report.outer_step = step;
     report.primal = x.primal;
     report.dual = result.dual;
@@ -229,41 +268,44 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
       continue;
     }
     const double predicted = solver.predicted_decrease(x, next.theta, mu);
+    // The step is taken if the objective falls as far as the model promises, or if the proof is closer by half than ever before.
     double length = 1;
     bool accepted = false;
-    for (int trial = 0; trial < 4; ++trial) {
-      Iterate y = solver.evaluate(
-          x.theta + length * (next.theta - x.theta),
-          length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups), warm,
-          svm_tolerance);
+    Iterate y;
+    for (int trial = 0; trial < 3 && !accepted; ++trial) {
+      const Groups groups = length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
+      y = solver.evaluate(between(x.theta, next.theta, length, groups), groups, warm, svm_tolerance);
       const double actual = x.primal - y.primal;
-      // Convexity makes every decrease of the model along the segment at least length times the whole one.
-      if (actual >= 1e-3 * length * predicted ||
-          y.primal - solver.dual(y, next.nu) <= solver.target(y.primal)) {
-        accepted = true;
-        const double ratio = predicted > 0 ? actual / predicted : 1;
-        if (length < 1)
-          mu *= 4;
-        else if (ratio > 0.7)
-          mu *= 0.25;
-        else if (ratio < 0.2)
-          mu *= 4;
-        x = std::move(y);
-        nu = next.nu;
-        break;
+      const double gap_there = y.primal - solver.dual(y, next.nu);
+      accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
+                 gap_there <= 0.5 * best_gap;
+      if (!accepted) {
+        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
+        continue;
       }
-      length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
+      const double ratio = predicted > 0 ? actual / predicted : 1;
+      if (length < 1 || ratio < 0.2) mu *= 4;
+      else if (ratio > 0.7) mu *= 0.1;
     }
+    nu = next.nu;
     if (accepted) {
+      x = std::move(y);
       failures = 0;
-    } else {
-      mu = std::max(mu * 100, 1e-10);
-      svm_tolerance = std::max(1e-14, 0.01 * svm_tolerance);
-      nu = next.nu;
-      if (++failures > 5) {
-        result.status = Status::stalled;
-        break;
-      }
+      continue;
+    }
+    // Null step: the alphas just beside theta, in the direction that the model wanted.
+    const double beside = std::min(1.0, 1e-7 / std::max(1e-300, (next.theta - x.theta).norm()));
+    y = solver.evaluate(x.theta + beside * (next.theta - x.theta), x.groups, warm, 1e-12);
+    solver.null_step(x, y, nu);
+    const double gap_now = x.primal - solver.dual(x, nu);
+    const bool closer = gap_now <= 0.9 * gap;
+    failures = closer ? 0 : failures + 1;
+    if (!closer) mu = std::max(mu * 10, 1e-10);
+    svm_tolerance = std::max(1e-12, 0.1 * svm_tolerance);
+    if (failures > 8) {
+      result.status = Status::stalled;
+      result.dual = solver.dual(x, nu);
+      break;
     }
   }
   result.nu = nu;

@@ -166,6 +166,7 @@ Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
   const double positive = beta.cwiseMax(0.0).sum();
   const double negative = -beta.cwiseMin(0.0).sum();
   if (positive == 0 || negative == 0) return Vector::Zero(n);
+  if (std::abs(positive - negative) <= 1e-13 * positive) return beta;  // feasible to rounding: bounds stay exact
   const double target = std::min(positive, negative);
   for (double& b : beta) b *= target / (b > 0 ? positive : negative);
   return beta;
@@ -257,13 +258,19 @@ SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef star
     result.converged = gap <= settings.gap_tolerance * std::max(1.0, std::abs(dual));
     if (result.converged || result.steps >= settings.max_steps) break;
 
-    // Samples outside W that violate the conditions join, the worst first, and no more than double the set.
+    // Samples outside W that form a violating pair with any sample join, the worst first, and no more than half the set.
     if (round > 0) {
+      double highest = -infinity;  // e of those that may fall
+      double lowest = infinity;    // e of those that may rise
+      for (Index i = 0; i < n; ++i) {
+        if (beta[i] > lo[i]) highest = std::max(highest, e[i]);
+        if (beta[i] < hi[i]) lowest = std::min(lowest, e[i]);
+      }
       std::vector<std::pair<double, Index>> violators;
       for (Index i = 0; i < n; ++i) {
-        const double violation = -problem.y[i] * (e[i] + bias);  // beta_i = 0 outside W
-        if (!in_set[static_cast<std::size_t>(i)] && violation > 0.5 * epsilon)
-          violators.emplace_back(-violation, i);
+        if (in_set[static_cast<std::size_t>(i)]) continue;  // outside W beta is 0: y = +1 may rise, y = -1 may fall
+        const double violation = problem.y[i] > 0 ? highest - e[i] : e[i] - lowest;
+        if (violation > 0.5 * epsilon) violators.emplace_back(-violation, i);
       }
       const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, std::ssize(W) / 2));
       if (violators.size() > limit) {
