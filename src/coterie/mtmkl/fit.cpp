@@ -86,42 +86,13 @@ class PartSolver {
                                  svm_tolerance);
     });
     svm_solves += std::ssize(part_.tasks);
-    add_up(x);
-    return x;
-  }
-
-  // The sums of an iterate over its tasks, in task order.
-  void add_up(Iterate& x) const {
     x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
     x.g = Matrix::Zero(part_.units, problem_.M());
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
       x.primal += x.tasks[k].svm.primal;
       x.g.row(part_.unit[k]) += x.tasks[k].g;
     }
-  }
-
-  // A null step: theta stays, and the alpha of every task in turn moves towards that of a rejected trial as far as this
-  // closes the gap. At a kink of J_t both are optimal, and the proof needs a point between them.
-  void null_step(Iterate& x, const Iterate& trial, const Matrix& nu) const {
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
-      const Segment segment(problem_, part_.tasks[k], x.theta.row(part_.unit[k]), x.tasks[k], trial.tasks[k]);
-      const auto gap_at = [&](double s) {
-        x.tasks[k] = segment.at(s);
-        add_up(x);
-        return x.primal - dual(x, nu);
-      };
-      const TaskState before = x.tasks[k];
-      double low = 0;
-      double high = 1;
-      const double now = gap_at(0);
-      for (int cut = 0; cut < 40; ++cut) {  // the gap is convex in s: keep the better two thirds
-        const double a = low + (high - low) / 3;
-        const double b = high - (high - low) / 3;
-        (gap_at(a) <= gap_at(b) ? high : low) = gap_at(a) <= gap_at(b) ? b : a;
-      }
-      if (gap_at((low + high) / 2) >= now) x.tasks[k] = before;
-    }
-    add_up(x);
+    return x;
   }
 
   // dual(alpha, nu), (5).
@@ -273,8 +244,10 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     bool accepted = false;
     Iterate y;
     for (int trial = 0; trial < 3 && !accepted; ++trial) {
-      const Groups groups = length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
-      y = solver.evaluate(between(x.theta, next.theta, length, groups), groups, warm, svm_tolerance);
+      const Groups groups =
+          length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
+      y = solver.evaluate(between(x.theta, next.theta, length, groups), groups, warm,
+                          svm_tolerance);
       const double actual = x.primal - y.primal;
       const double gap_there = y.primal - solver.dual(y, next.nu);
       accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
@@ -284,8 +257,10 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
         continue;
       }
       const double ratio = predicted > 0 ? actual / predicted : 1;
-      if (length < 1 || ratio < 0.2) mu *= 4;
-      else if (ratio > 0.7) mu *= 0.1;
+      if (length < 1 || ratio < 0.2)
+        mu *= 4;
+      else if (ratio > 0.7)
+        mu *= 0.1;
     }
     nu = next.nu;
     if (accepted) {
@@ -293,12 +268,8 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
       failures = 0;
       continue;
     }
-    // Null step: the alphas just beside theta, in the direction that the model wanted.
-    const double beside = std::min(1.0, 1e-7 / std::max(1e-300, (next.theta - x.theta).norm()));
-    y = solver.evaluate(x.theta + beside * (next.theta - x.theta), x.groups, warm, 1e-12);
-    solver.null_step(x, y, nu);
-    const double gap_now = x.primal - solver.dual(x, nu);
-    const bool closer = gap_now <= 0.9 * gap;
+    // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
+    const bool closer = x.primal - solver.dual(x, nu) <= 0.9 * gap;
     failures = closer ? 0 : failures + 1;
     if (!closer) mu = std::max(mu * 10, 1e-10);
     svm_tolerance = std::max(1e-12, 0.1 * svm_tolerance);

@@ -92,45 +92,4 @@ Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha) {
   return g;
 }
 
-Segment::Segment(const MtmklProblem& problem, Index t, ConstVectorRef theta, const TaskState& from, const TaskState& to)
-    : y_(problem.y[static_cast<std::size_t>(t)]), C_(problem.C[static_cast<std::size_t>(t)]), from_(from), alpha_(from.svm.alpha),
-      d_alpha_(to.svm.alpha - from.svm.alpha) {
-  const TaskGrams& base = problem.grams[static_cast<std::size_t>(t)];
-  const Index M = problem.M();
-  const Vector beta = y_.cwiseProduct(alpha_);
-  const Vector d_beta = y_.cwiseProduct(d_alpha_);
-  e_ = -y_;
-  d_e_ = Vector::Zero(y_.size());
-  g_.resize(M);
-  d_g_.resize(M);
-  dd_g_.resize(M);
-  for (Index m = 0; m < M; ++m) {
-    const Matrix& K = base[static_cast<std::size_t>(m)];
-    const Vector K_beta = K * beta;
-    const Vector K_d = K * d_beta;
-    e_ += theta[m] * K_beta;
-    d_e_ += theta[m] * K_d;
-    g_[m] = -0.5 * beta.dot(K_beta);
-    d_g_[m] = -beta.dot(K_d);
-    dd_g_[m] = -0.5 * d_beta.dot(K_d);
-  }
-}
-
-TaskState Segment::at(double s) const {
-  TaskState state;
-  state.H = from_.H;
-  state.g = g_ + s * d_g_ + s * s * dd_g_;
-  state.svm = from_.svm;
-  state.svm.alpha = (alpha_ + s * d_alpha_).cwiseMax(0.0).cwiseMin(C_);
-  state.svm.gradient = e_ + s * d_e_;
-  const Vector ones = Vector::Ones(y_.size());
-  const SvmProblem problem{y_, ones, C_};
-  state.svm.bias = best_bias(state.svm.gradient, problem);
-  const Vector f = state.svm.gradient + y_;
-  const double squared = y_.cwiseProduct(state.svm.alpha).dot(f);  // ||w||^2
-  state.svm.dual = state.svm.alpha.sum() - 0.5 * squared;
-  state.svm.primal = 0.5 * squared + C_.dot((1 - y_.array() * (f.array() + state.svm.bias)).cwiseMax(0.0).matrix());
-  return state;
-}
-
 }  // namespace coterie

@@ -24,22 +24,6 @@ struct TaskState {
 TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta,
                         ConstVectorRef start, double svm_gap_tolerance);
 
-// Where the SVM has more than one optimal alpha (a singular kernel matrix: J_t has a kink there), the proof of optimality may need a
-// point between two of them. The segment from `from` to `to`, both alphas of task t, seen at the weights theta:
-class Segment {
- public:
-  Segment(const MtmklProblem& problem, Index t, ConstVectorRef theta, const TaskState& from, const TaskState& to);
-  TaskState at(double s) const;  // alpha = (1 - s) from + s to, with its values and gradient; H of `from`
-
- private:
-  const Vector& y_;
-  const Vector& C_;
-  const TaskState& from_;
-  Vector alpha_, e_;     // at s = 0
-  Vector d_alpha_, d_e_; // change to s = 1
-  Vector g_, d_g_, dd_g_; // g(s) = g + s d_g + s^2 dd_g
-};
-
 // The gradient of J_t at the optimal alpha of task t.
 Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha);
 

@@ -14,9 +14,9 @@ namespace coterie {
 enum class Oddity {
   none,
   duplicate_samples,
-  duplicate_kernels,       // two widths so close that their matrices are equal to rounding
-  few_features,            // linear kernels only, fewer features than samples: singular matrices
-  single_free_vector,      // large noise, small C: nearly all alpha at a bound
+  duplicate_kernels,   // two widths so close that their matrices are equal to rounding
+  few_features,        // linear kernels only, fewer features than samples: singular matrices
+  single_free_vector,  // large noise, small C: nearly all alpha at a bound
   unequal_sizes,
   identical_tasks,
   count
@@ -57,8 +57,10 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
     for (Index i = 0; i < n; ++i, ++row) {
       task.rows.push_back(row);
       task.y[i] = i == 0 ? 1 : i == 1 ? -1 : random.uniform() < 0.5 ? -1 : 1;
-      for (Index j = 0; j < d; ++j) data.X(row, j) = random.normal() + (j % 3 == t % 3 ? separation * task.y[i] : 0);
-      if (oddity == Oddity::duplicate_samples && i > 1 && random.uniform() < 0.5) data.X.row(row) = data.X.row(row - 1 - random.below(std::min<Index>(i, 3)));
+      for (Index j = 0; j < d; ++j)
+        data.X(row, j) = random.normal() + (j % 3 == t % 3 ? separation * task.y[i] : 0);
+      if (oddity == Oddity::duplicate_samples && i > 1 && random.uniform() < 0.5)
+        data.X.row(row) = data.X.row(row - 1 - random.below(std::min<Index>(i, 3)));
     }
     data.tasks.push_back(std::move(task));
   }
@@ -76,20 +78,25 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
   } else if (oddity == Oddity::duplicate_kernels) {
     kernels = "gauss:1,1.0000000000000002,3 linear poly:2";
   } else {
-    const char* const choices[] = {"gauss:1", "linear", "gauss:2", "poly:2", "gauss:0.5", "gauss:8", "laplace:2", "gauss:1@f1-f2", "linear@f1-f2", "poly:3:1"};
+    const char* const choices[] = {"gauss:1",      "linear",  "gauss:2",   "poly:2",
+                                   "gauss:0.5",    "gauss:8", "laplace:2", "gauss:1@f1-f2",
+                                   "linear@f1-f2", "poly:3:1"};
     for (Index m = 0; m < M; ++m) kernels += std::string(choices[m]) + " ";
   }
   settings.kernels = kernels;
   settings.C = std::pow(10, random.uniform(-3, 3));
   if (oddity == Oddity::single_free_vector) settings.C = std::pow(10, random.uniform(-3, -1));
   settings.norm = random.uniform() < 0.6 ? 1 : 2;
-  const char* const lambdas[] = {"0", "inf", "0.001max", "0.01max", "0.05max", "0.2max", "0.5max", "0.9max", "0.1", "3", "1e-6", "1000"};
+  const char* const lambdas[] = {"0",      "inf",    "0.001max", "0.01max", "0.05max", "0.2max",
+                                 "0.5max", "0.9max", "0.1",      "3",       "1e-6",    "1000"};
   settings.lambda = lambdas[random.below(12)];
   if (random.uniform() < 0.2) settings.class_weight = "balanced";
   settings.tolerance = 1e-6;
-  problem.description = "seed " + std::to_string(seed) + ", oddity " + std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) + ", C " +
-                        std::to_string(settings.C) + ", lambda " + settings.lambda + ", norm " + std::to_string(static_cast<int>(settings.norm)) +
-                        ", kernels " + settings.kernels;
+  problem.description = "seed " + std::to_string(seed) + ", oddity " +
+                        std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) +
+                        ", C " + std::to_string(settings.C) + ", lambda " + settings.lambda +
+                        ", norm " + std::to_string(static_cast<int>(settings.norm)) + ", kernels " +
+                        settings.kernels;
   return problem;
 }
 

@@ -136,7 +136,7 @@ Verification verify(const Model& model, const Dataset& data,
     double hinge = 0;
     double norm_squared = 0;
     std::vector<Index> place(static_cast<std::size_t>(n),
-                              -1);  // of a sample among the support vectors
+                             -1);  // of a sample among the support vectors
     for (std::size_t k = 0; k < task.sample.size(); ++k)
       place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
     for (Index i = 0; i < n; ++i) {

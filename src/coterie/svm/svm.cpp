@@ -166,7 +166,8 @@ Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
   const double positive = beta.cwiseMax(0.0).sum();
   const double negative = -beta.cwiseMin(0.0).sum();
   if (positive == 0 || negative == 0) return Vector::Zero(n);
-  if (std::abs(positive - negative) <= 1e-13 * positive) return beta;  // feasible to rounding: bounds stay exact
+  if (std::abs(positive - negative) <= 1e-13 * positive)
+    return beta;  // feasible to rounding: bounds stay exact
   const double target = std::min(positive, negative);
   for (double& b : beta) b *= target / (b > 0 ? positive : negative);
   return beta;
@@ -268,7 +269,8 @@ SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef star
       }
       std::vector<std::pair<double, Index>> violators;
       for (Index i = 0; i < n; ++i) {
-        if (in_set[static_cast<std::size_t>(i)]) continue;  // outside W beta is 0: y = +1 may rise, y = -1 may fall
+        if (in_set[static_cast<std::size_t>(i)])
+          continue;  // outside W beta is 0: y = +1 may rise, y = -1 may fall
         const double violation = problem.y[i] > 0 ? highest - e[i] : e[i] - lowest;
         if (violation > 0.5 * epsilon) violators.emplace_back(-violation, i);
       }
