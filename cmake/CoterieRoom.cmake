@@ -50,7 +50,7 @@ function(coterie_room name)
   target_link_libraries(${target} PUBLIC ${ARG_USES} ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   coterie_compile_options(${target})
   # Matrices cross the library's boundary, so every user must align them alike, whatever its instruction set.
-  target_compile_definitions(${target} PUBLIC EIGEN_MAX_ALIGN_BYTES=32)
+  target_compile_definitions(${target} PUBLIC EIGEN_MAX_ALIGN_BYTES=64)
   set_property(GLOBAL APPEND PROPERTY COTERIE_ROOMS ${target})
   if(COTERIE_TESTS AND ARG_TESTS)
     coterie_test(${target}_test SOURCES ${ARG_TESTS} LINKS ${target} LABEL unit)

@@ -4,9 +4,14 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
+
 namespace coterie {
 
-int thread_count(int threads) { return threads > 0 ? threads : tbb::info::default_concurrency(); }
+int thread_count(int threads) {
+  const int cores = tbb::info::default_concurrency();
+  return threads > 0 ? std::min(threads, cores) : cores;
+}
 
 void parallel_for(Index count, int threads, const std::function<void(Index)>& body) {
   const int workers = thread_count(threads);

@@ -10,7 +10,7 @@ namespace coterie {
 // Calls body(i) for i = 0 .. count - 1 on at most `threads` threads (0: all cores). Exceptions reach the caller.
 void parallel_for(Index count, int threads, const std::function<void(Index)>& body);
 
-// The number of threads that `threads` stands for: itself, or all cores for 0.
+// The number of threads that `threads` stands for: all cores for 0, and never more than those.
 int thread_count(int threads);
 
 }  // namespace coterie

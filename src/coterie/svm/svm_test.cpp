@@ -1,0 +1,205 @@
+#include "coterie/svm/svm.hpp"
+
+#include <gtest/gtest.h>
+#include <libsvm/svm.h>
+
+#include <cmath>
+
+#include "coterie/math/random.hpp"
+
+namespace coterie {
+namespace {
+
+struct Case {
+  Matrix K;
+  Vector y, p, C;
+};
+
+// Gaussian kernel on two overlapping clouds, or a kernel of low rank; costs and linear terms as asked.
+Case random_case(Random& random, Index n, bool low_rank, bool general) {
+  Case c;
+  const Index d = low_rank ? 2 : 6;
+  Matrix X(n, d);
+  c.y.resize(n);
+  c.p = Vector::Ones(n);
+  const double C = std::pow(10, random.uniform(-3, 3));
+  c.C = Vector::Constant(n, C);
+  for (Index i = 0; i < n; ++i) {
+    c.y[i] = i == 0 ? 1 : i == 1 ? -1 : random.uniform() < 0.4 ? 1 : -1;
+    for (Index j = 0; j < d; ++j) X(i, j) = random.normal() + 0.5 * c.y[i];
+    if (i > 4 && random.uniform() < 0.2) X.row(i) = X.row(i - 3);
+    if (general) {
+      c.p[i] = random.uniform(-0.5, 2);
+      c.C[i] *= random.uniform(0.2, 3);
+    }
+  }
+  const double width = std::pow(2, random.uniform(-1, 4));
+  c.K = X * X.transpose();
+  if (!low_rank)
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < n; ++j)
+        c.K(i, j) = std::exp(-(X.row(i) - X.row(j)).squaredNorm() / (2 * width * width));
+  return c;
+}
+
+SvmResult solve(const TaskGrams& base, const Case& c, const Vector& start, double tolerance) {
+  MixedGram K(base, Vector::Ones(1));
+  return solve_svm(K, {c.y, c.p, c.C}, start, {.gap_tolerance = tolerance});
+}
+
+// Feasibility, objective and gap with plain loops.
+void expect_certificate(const Case& c, const SvmResult& result, double tolerance) {
+  const Index n = c.y.size();
+  double balance = 0;
+  double linear = 0;
+  double quadratic = 0;
+  double hinge = 0;
+  for (Index i = 0; i < n; ++i) {
+    EXPECT_GE(result.alpha[i], 0);
+    EXPECT_LE(result.alpha[i], c.C[i]);
+    balance += c.y[i] * result.alpha[i];
+    linear += c.p[i] * result.alpha[i];
+    double f = 0;
+    for (Index j = 0; j < n; ++j) f += c.K(i, j) * c.y[j] * result.alpha[j];
+    quadratic += c.y[i] * result.alpha[i] * f;
+    hinge += c.C[i] * std::max(0.0, c.p[i] - c.y[i] * (f + result.bias));
+  }
+  EXPECT_NEAR(balance, 0, 1e-12 * c.C.sum());
+  const double dual = linear - quadratic / 2;
+  const double primal = quadratic / 2 + hinge;
+  const double scale = std::max(1.0, std::abs(dual));
+  EXPECT_TRUE(result.converged);
+  EXPECT_LE(primal - dual, tolerance * scale * (1 + 1e-6) + 1e-12 * scale);
+  EXPECT_GE(primal - dual, -1e-10 * scale);
+  EXPECT_NEAR(dual, result.dual, 1e-9 * scale);
+  EXPECT_NEAR(primal, result.primal, 1e-9 * scale);
+}
+
+TEST(Svm, ReachesTheGapOnRandomProblems) {
+  Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    SCOPED_TRACE(i);
+    const Case c = random_case(random, 2 + random.below(80), i % 3 == 0, i % 2 == 0);
+    const TaskGrams base{c.K};
+    expect_certificate(c, solve(base, c, Vector(), 1e-8), 1e-8);
+  }
+}
+
+TEST(Svm, WarmStartsReachTheSameObjectiveFromAnywhere) {
+  Random random(2);
+  for (int i = 0; i < 50; ++i) {
+    SCOPED_TRACE(i);
+    const Case c = random_case(random, 10 + random.below(200), i % 3 == 0, i % 2 == 0);
+    const TaskGrams base{c.K};
+    const SvmResult cold = solve(base, c, Vector(), 1e-9);
+    Vector start(c.y.size());
+    for (double& a : start) a = random.uniform(-1, 2) * c.C.maxCoeff();
+    const SvmResult warm = solve(base, c, start, 1e-9);
+    expect_certificate(c, warm, 1e-9);
+    EXPECT_NEAR(cold.dual, warm.dual, 2e-9 * std::max(1.0, std::abs(cold.dual)));
+    const SvmResult again = solve(base, c, cold.alpha, 1e-9);
+    EXPECT_EQ(again.steps, 0) << "an optimal start needs no step";
+  }
+}
+
+// All positive samples are the same point, as many at the bound as free: no sample inside the working set of a warm start violates
+// the conditions, only a pair of which one sample is outside.
+TEST(Svm, FindsViolatingPairsAcrossTheWorkingSet) {
+  Case c;
+  Matrix X(6, 2);
+  X << 1, 0, 1, 0, 1, 0, 0.2, 1, -1, 0, 0, -1;
+  c.y.resize(6);
+  c.y << 1, 1, 1, 1, -1, -1;
+  c.p = Vector::Ones(6);
+  c.C = Vector::Constant(6, 0.05);
+  c.K = X * X.transpose();
+  const TaskGrams base{c.K};
+  for (Index first = 0; first < 4; ++first)
+    for (Index second = first + 1; second < 4; ++second) {
+      Vector start = Vector::Zero(6);
+      start[first] = start[second] = start[4] = start[5] = 0.05;
+      expect_certificate(c, solve(base, c, start, 1e-10), 1e-10);
+    }
+}
+
+TEST(Svm, MixedRowsAreTheWeightedSum) {
+  Random random(3);
+  TaskGrams base;
+  for (int m = 0; m < 7; ++m) base.push_back(random_case(random, 40, false, false).K);
+  Vector theta(7);
+  theta << 0.1, 0, 0.3, 0.2, 0, 0.15, 0.25;
+  Matrix expected = Matrix::Zero(40, 40);
+  for (Index m = 0; m < 7; ++m) expected += theta[m] * base[static_cast<std::size_t>(m)];
+  MixedGram K(base, theta);
+  for (Index i = 39; i >= 0; i -= 3) {
+    const double* row = K.row(i);
+    EXPECT_EQ(row, K.row(i)) << "a row is mixed once";
+    for (Index j = 0; j < 40; ++j) EXPECT_NEAR(row[j], expected(i, j), 1e-15);
+    EXPECT_NEAR(K.diagonal(i), expected(i, i), 1e-15);
+  }
+}
+
+TEST(Svm, BestBiasMinimisesTheHingeLoss) {
+  Random random(4);
+  for (int i = 0; i < 50; ++i) {
+    const Case c = random_case(random, 3 + random.below(20), false, true);
+    Vector e(c.y.size());
+    for (double& x : e) x = random.normal();
+    const SvmProblem problem{c.y, c.p, c.C};
+    const auto loss = [&](double b) {
+      return c.C.dot((-c.y.array() * (e.array() + b)).max(0.0).matrix());
+    };
+    const double best = loss(best_bias(e, problem));
+    for (const double kink : e) EXPECT_LE(best, loss(-kink) + 1e-12 * c.C.sum());
+  }
+}
+
+// LIBSVM with the same matrix and a tight stopping rule: objective and decision values agree.
+TEST(Svm, AgreesWithLibsvm) {
+  svm_set_print_string_function([](const char*) {});
+  Random random(5);
+  for (int i = 0; i < 20; ++i) {
+    SCOPED_TRACE(i);
+    Case c = random_case(random, 20 + random.below(100), false, false);
+    c.C.setConstant(std::pow(10, random.uniform(-2, 2)));
+    const int n = static_cast<int>(c.y.size());
+    std::vector<std::vector<svm_node>> rows(static_cast<std::size_t>(n));
+    std::vector<svm_node*> row_pointers;
+    std::vector<double> labels(c.y.begin(), c.y.end());
+    for (int k = 0; k < n; ++k) {
+      auto& row = rows[static_cast<std::size_t>(k)];
+      row.push_back({0, k + 1.0});
+      for (int j = 0; j < n; ++j) row.push_back({j + 1, c.K(k, j)});
+      row.push_back({-1, 0});
+      row_pointers.push_back(row.data());
+    }
+    svm_problem problem{n, labels.data(), row_pointers.data()};
+    svm_parameter parameter{};
+    parameter.svm_type = C_SVC;
+    parameter.kernel_type = PRECOMPUTED;
+    parameter.C = c.C[0];
+    parameter.eps = 1e-9;
+    parameter.cache_size = 100;
+    svm_model* model = svm_train(&problem, &parameter);
+    const TaskGrams base{c.K};
+    const SvmResult ours = solve(base, c, Vector(), 1e-10);
+    expect_certificate(c, ours, 1e-10);
+
+    Vector beta = Vector::Zero(n);
+    for (int k = 0; k < model->l; ++k) beta[model->sv_indices[k] - 1] = model->sv_coef[0][k];
+    if (model->label[0] == -1) beta = -beta;
+    const double theirs = beta.cwiseAbs().sum() - 0.5 * beta.dot(c.K * beta);
+    EXPECT_NEAR(theirs, ours.dual, 1e-7 * std::max(1.0, theirs));
+    for (int k = 0; k < n; ++k) {
+      double value = 0;
+      svm_predict_values(model, row_pointers[static_cast<std::size_t>(k)], &value);
+      if (model->label[0] == -1) value = -value;
+      const double f = ours.gradient[k] + c.y[k] + ours.bias;  // p = 1
+      EXPECT_NEAR(value, f, 1e-4 * (1 + std::abs(f)));
+    }
+    svm_free_and_destroy_model(&model);
+  }
+}
+
+}  // namespace
+}  // namespace coterie
