@@ -4,10 +4,7 @@
 
 #include <bit>
 #include <cstring>
-#include <optional>
 #include <utility>
-
-#include "coterie/io/hdf5_writer.hpp"
 
 namespace coterie::detail {
 
@@ -80,16 +77,22 @@ class Hdf5Parser {
  public:
   using Array = Hdf5Reader::Array;
 
-  Hdf5Parser(std::string_view file, std::size_t user_block) : user_block_(user_block) {
-    require(file.size() >= user_block, "no beginning");
-    file_ = file.substr(user_block);
+  explicit Hdf5Parser(std::string_view file) {
+    require(file.size() >= kUserBlock, "no beginning");
+    file_ = file.substr(kUserBlock);
   }
 
   std::map<std::string, Array> parse() const {
     std::map<std::string, Array> arrays;
-    for (const auto& [group, group_address] : links(header(root_address())))
-      for (const auto& [name, address] : links(header(group_address)))
-        arrays.emplace(fmt::format("/{}/{}", group, name), array(header(address)));
+    std::size_t bytes = 0;
+    for (const auto& [group, group_address] : links(header(root_address()))) {
+      for (const auto& [name, address] : links(header(group_address))) {
+        const Array found = array(header(address));
+        require(found.bytes.size() <= file_.size() - bytes, "datasets that share their values");
+        bytes += found.bytes.size();
+        arrays.emplace(fmt::format("/{}/{}", group, name), found);
+      }
+    }
     return arrays;
   }
 
@@ -104,9 +107,9 @@ class Hdf5Parser {
     Cursor cursor = at(0);
     require(cursor.take(8) == "\x89HDF\r\n\x1a\n"sv, "no HDF5 signature");
     require(cursor.take(4) == "\x02\x08\x08\x00"sv, "an unknown superblock");  // version 2
-    require(cursor.number(8) == user_block_, "a wrong base address");
+    require(cursor.number(8) == kUserBlock, "a wrong base address");
     require(cursor.number(8) == kNowhere, "an extended superblock");
-    require(cursor.number(8) == user_block_ + file_.size(), "a wrong size");
+    require(cursor.number(8) == kUserBlock + file_.size(), "a wrong size");
     return cursor.number(8);
   }
 
@@ -230,12 +233,10 @@ class Hdf5Parser {
     if (size > 0) array.bytes = at(address).take(size);
   }
 
-  std::size_t user_block_;
   std::string_view file_;  // what follows the user block
 };
 
-Hdf5Reader::Hdf5Reader(std::string_view file, std::size_t user_block)
-    : arrays_(Hdf5Parser(file, user_block).parse()) {}
+Hdf5Reader::Hdf5Reader(std::string_view file) : arrays_(Hdf5Parser(file).parse()) {}
 
 const Hdf5Reader::Array& Hdf5Reader::find(const std::string& path, Array::Type type,
                                           std::size_t rank) const {

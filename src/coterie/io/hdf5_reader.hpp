@@ -6,7 +6,7 @@
 //
 //   superblock 2 -> root group -> groups -> contiguous datasets of doubles, 64-bit integers or texts of fixed length, little-endian
 //
-// Every address and length is checked against the file; nothing is allocated from a number in the file but what lies in the file.
+// Every address and length is checked against the file, and all arrays together are no larger than it.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,13 @@
 
 namespace coterie::detail {
 
-// All that go wrong below are InputErrors that say what is wrong but not where: the caller names the file.
+inline constexpr std::size_t kUserBlock = 512;   // bytes in front of the file that are not HDF5's
+inline constexpr std::size_t kSmallestText = 8;  // bytes of a text in a file, at least
+
+// Whatever goes wrong is an InputError that says what is wrong but not where: the caller names the file.
 class Hdf5Reader {
  public:
-  // The file must outlive the reader. The first `user_block` bytes are not HDF5's.
-  Hdf5Reader(std::string_view file, std::size_t user_block);
+  explicit Hdf5Reader(std::string_view file);  // which must outlive the reader
 
   // A single value.
   double real(const std::string& path) const;

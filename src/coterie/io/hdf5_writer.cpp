@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "coterie/io/atomic_file.hpp"
+#include "coterie/io/hdf5_reader.hpp"
 
 namespace coterie::detail {
 namespace {
@@ -35,16 +36,16 @@ void set_group_properties(hid_t properties) {
 
 }  // namespace
 
-Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t)) : id_(checked(id)), close_(close) {}
+Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(checked(id)), closer_(closer) {}
 
 Hdf5Handle::~Hdf5Handle() {
-  if (id_ >= 0) close_(id_);
+  if (id_ >= 0) closer_(id_);
 }
 
 void Hdf5Handle::close() {
   const hid_t id = id_;
   id_ = -1;
-  checked(close_(id));
+  checked(closer_(id));
 }
 
 Hdf5Session::Hdf5Session() : lock_(library_mutex()) {
@@ -85,15 +86,9 @@ Hdf5Handle Hdf5Writer::create_file(Image& image) {
   return {H5Fcreate("model", H5F_ACC_TRUNC, creation, access), H5Fclose};
 }
 
-Hdf5Writer::Hdf5Writer() : file_(create_file(image_)) {}
+Hdf5Writer::Image::~Image() { std::free(data); }
 
-Hdf5Writer::~Hdf5Writer() {
-  try {
-    file_.close();
-  } catch (const OutputError&) {  // the file is given up anyway
-  }
-  std::free(image_.data);
-}
+Hdf5Writer::Hdf5Writer() : file_(create_file(image_)) {}
 
 void Hdf5Writer::add_group(const std::string& path) {
   const Hdf5Handle properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
@@ -122,6 +117,7 @@ void Hdf5Writer::add_texts(const std::string& path, const std::vector<hsize_t>& 
                            const std::string* values, std::size_t count) {
   std::size_t length = kSmallestText;
   for (std::size_t i = 0; i < count; ++i) length = std::max(length, values[i].size());
+  length = (length + 7) / 8 * 8;  // keeps the numbers that follow aligned
   std::string padded(length * count, '\0');
   for (std::size_t i = 0; i < count; ++i) values[i].copy(padded.data() + i * length, length);
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);

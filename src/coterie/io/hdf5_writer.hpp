@@ -14,22 +14,19 @@
 
 namespace coterie::detail {
 
-inline constexpr std::size_t kUserBlock = 512;   // bytes in front of the file that are not HDF5's
-inline constexpr std::size_t kSmallestText = 8;  // bytes of a text in a file, at least
-
 // Owns an HDF5 object. Construction from a failed call throws OutputError.
 class Hdf5Handle {
  public:
-  Hdf5Handle(hid_t id, herr_t (*close)(hid_t));
+  Hdf5Handle(hid_t id, herr_t (*closer)(hid_t));
   ~Hdf5Handle();
   Hdf5Handle(const Hdf5Handle&) = delete;
   Hdf5Handle& operator=(const Hdf5Handle&) = delete;
   operator hid_t() const { return id_; }
-  void close();
+  void close();  // throws OutputError, where the destructor is silent
 
  private:
   hid_t id_;
-  herr_t (*close_)(hid_t);
+  herr_t (*closer_)(hid_t);
 };
 
 // HDF5's C library is not safe for threads: while one of these lives, other threads of this process that use one wait. Nor does
@@ -51,9 +48,6 @@ class Hdf5Session {
 class Hdf5Writer {
  public:
   Hdf5Writer();
-  ~Hdf5Writer();
-  Hdf5Writer(const Hdf5Writer&) = delete;
-  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
   void add_group(const std::string& path);
   void add(const std::string& path, double value);
@@ -72,6 +66,10 @@ class Hdf5Writer {
   struct Image {
     char* data = nullptr;
     std::size_t size = 0;
+    Image() = default;
+    ~Image();
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
   };
   static void* resize(void* data, std::size_t size, H5FD_file_image_op_t operation, void* image);
   static Hdf5Handle create_file(Image& image);
@@ -81,6 +79,7 @@ class Hdf5Writer {
   void add_texts(const std::string& path, const std::vector<hsize_t>& shape,
                  const std::string* values, std::size_t count);
 
+  // Released in the opposite order: the file, its memory, the library.
   Hdf5Session session_;
   Image image_;
   Hdf5Handle file_;
