@@ -71,7 +71,7 @@ std::string columns_to_drop(const Samples& samples) {
   return names;
 }
 
-// Whether some feature runs over a range ten times that of another.
+// Whether some feature runs over a range twenty times that of another.
 bool needs_scaling(const Samples& samples) {
   const Vector range = samples.X.colwise().maxCoeff() - samples.X.colwise().minCoeff();
   double smallest = std::numeric_limits<double>::infinity(), largest = 0;
@@ -82,7 +82,7 @@ bool needs_scaling(const Samples& samples) {
     smallest = std::min(smallest, range[j]);
     largest = std::max(largest, range[j]);
   }
-  return largest > 10 * smallest;
+  return largest > 20 * smallest;
 }
 
 Entry describe(const std::string& name, const std::string& path) {

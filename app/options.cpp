@@ -32,7 +32,7 @@ CLI::Option& add_checked_number(CLI::App& command, const std::string& flags, Num
     if (!good) throw InputError(fmt::format("{} is '{}'; it must be {}.", name, text, rule));
   };
   CLI::Option& option =
-      *command.add_option_function<std::string>(flags, read, fmt::format("{}: {}", help, rule));
+      *command.add_option_function<std::string>(flags, read, fmt::format("{} ({})", help, rule));
   option.type_name(type)->default_str(fmt::format("{}", value))->run_callback_for_default(false);
   return option;
 }

@@ -30,7 +30,7 @@ void add_settings(CLI::App& command, Settings& settings) {
     const std::string flags = std::string_view(name).size() == 1 ? fmt::format("-{0},--{0}", name)
                                                                  : fmt::format("--{}", name);
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-      command.add_option(flags, value, fmt::format("{}: {}", help, rule))
+      command.add_option(flags, value, fmt::format("{} ({})", help, rule))
           ->type_name("TEXT")
           ->capture_default_str();
     else

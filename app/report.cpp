@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "coterie/mtmkl/settings.hpp"
 
@@ -36,21 +37,30 @@ Json json_groups(const Model& model) {
 }
 
 std::string groups_text(const Model& model) {
-  std::vector<std::size_t> order(model.groups.size());
-  for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return model.groups[a].size() > model.groups[b].size();
-  });
-  std::string out = fmt::format("{} of {} (tasks of a group share one kernel)\n",
-                                plural(std::ssize(model.groups), "group"),
-                                plural(std::ssize(model.tasks), "task"));
-  for (const std::size_t g : order) {
-    const Vector& theta = model.tasks[static_cast<std::size_t>(model.groups[g].front())].theta;
-    out += fmt::format("  group {}: {}; {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
-                       weights_text(theta, model.kernels));
+  std::vector<std::size_t> shared;
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    if (model.groups[g].size() > 1) shared.push_back(g);
+  std::ranges::stable_sort(shared, std::greater(),
+                           [&](std::size_t g) { return model.groups[g].size(); });
+  const auto weights = [&](std::size_t g) {
+    return weights_text(model.tasks[static_cast<std::size_t>(model.groups[g].front())].theta,
+                        model.kernels);
+  };
+
+  const Index alone = std::ssize(model.groups) - std::ssize(shared);
+  std::string out = fmt::format("{}: {} that share a kernel, {} with a kernel of their own\n",
+                                plural(std::ssize(model.tasks), "task"),
+                                plural(std::ssize(shared), "group"), plural(alone, "task"));
+  for (const std::size_t g : shared) {
+    out += fmt::format("  group {}, {}: {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
+                       weights(g));
     out += wrap(group_names(model, g), 4);
   }
-  return out;
+  if (alone == 0) return out;
+  Table table({"alone", "kernel"}, "ll");
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    if (model.groups[g].size() == 1) table.add({group_names(model, g).front(), weights(g)});
+  return out + table.text();
 }
 
 std::string tasks_text(const Model& model) {

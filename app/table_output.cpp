@@ -38,7 +38,8 @@ std::string file_part(std::string name) {
 std::vector<std::string> write_tasks(const Samples& samples, const std::string& path) {
   std::vector<std::string> files;
   for (const std::string& task : samples.tasks) {
-    files.push_back(with_ending(path, "-" + file_part(task) + extension_of(path) + gz_of(path)));
+    files.push_back(with_ending(
+        path, fmt::format("-{}{}{}", file_part(task), extension_of(path), gz_of(path))));
     if (std::ranges::count(files, files.back()) > 1)
       throw InputError(
           fmt::format("tasks would share the file {}; rename them, or write CSV.", files.back()));

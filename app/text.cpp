@@ -82,7 +82,7 @@ std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels
     if (theta[m] >= 0.005)
       out += fmt::format("{}{} {:.2f}", out.empty() ? "" : "  ",
                          to_string(kernels[static_cast<std::size_t>(m)]), theta[m]);
-    else if (theta[m] > 0)
+    else if (theta[m] >= 1e-4)
       ++small;
   }
   if (small > 0) out += fmt::format("{}({} below 0.005)", out.empty() ? "" : "  ", small);

@@ -34,7 +34,7 @@ std::string percent(double share);         // "97.53 %"; "-" for NaN
 std::string seconds_text(double seconds);  // "0.42 s"
 std::string plural(Index count, const std::string& noun);
 
-// "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted.
+// "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
 
 // "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)"

@@ -29,6 +29,8 @@ struct TrainOptions {
 };
 
 Casting casting_of(const TrainOptions& options) {
+  if (options.one_vs_one && options.one_vs_rest)
+    throw InputError("--one-vs-one and --one-vs-rest are both given; choose one.");
   if (options.one_vs_one) return Casting::one_vs_one;
   return options.one_vs_rest ? Casting::one_vs_rest : Casting::binary;
 }
@@ -132,6 +134,7 @@ int run_train(const TrainOptions& options) {
     throw InputError(
         fmt::format("--output: {} is not a regular file; a model needs one.", options.model_path));
   validate(options.settings);
+  const Casting casting = casting_of(options);
   Stopwatch watch;
   Phases phases;
   const bool limited = std::isfinite(options.time_limit_seconds);
@@ -139,7 +142,7 @@ int run_train(const TrainOptions& options) {
                   limited ? std::optional(options.time_limit_seconds) : std::nullopt);
 
   monitor.phase("reading " + file_list(options.data.paths));
-  Dataset data = cast_into_tasks(read_data(options.data), casting_of(options));
+  Dataset data = cast_into_tasks(read_data(options.data), casting);
   const TrainExtras extras = read_extras(options, data);
   std::string mark = fingerprint(data);
   phases.read = watch.lap();
@@ -181,12 +184,10 @@ void add_train(CLI::App& program, Action& chosen) {
       ->type_name("FILE");
   add_columns(command, options->data);
   add_column_choice(command, options->data);
-  CLI::Option* pairs = command.add_flag("--one-vs-one", options->one_vs_one,
-                                        "more than two classes: a task per pair (default: off)");
-  command
-      .add_flag("--one-vs-rest", options->one_vs_rest,
-                "more than two classes: a task per class (default: off)")
-      ->excludes(pairs);
+  command.add_flag("--one-vs-one", options->one_vs_one,
+                   "more than two classes: a task per pair (default: off)");
+  command.add_flag("--one-vs-rest", options->one_vs_rest,
+                   "more than two classes: a task per class (default: off)");
   add_settings(command, options->settings);
   command
       .add_option("--task-graph", options->task_graph,
