@@ -48,9 +48,10 @@ std::string groups_text(const Model& model) {
   };
 
   const Index alone = std::ssize(model.groups) - std::ssize(shared);
-  std::string out = fmt::format("{}: {} that share a kernel, {} with a kernel of their own\n",
-                                plural(std::ssize(model.tasks), "task"),
-                                plural(std::ssize(shared), "group"), plural(alone, "task"));
+  const Index all = std::ssize(model.tasks);
+  std::string out =
+      fmt::format("{}: {} in {}, {} alone; tasks of a group share one kernel\n",
+                  plural(all, "task"), all - alone, plural(std::ssize(shared), "group"), alone);
   for (const std::size_t g : shared) {
     out += fmt::format("  group {}, {}: {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
                        weights(g));
