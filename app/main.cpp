@@ -55,6 +55,7 @@ int usage_error(const CLI::App& program, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
+  install_signal_handlers();
   CLI::App program(
       "Multi-task multiple-kernel SVMs that learn which tasks share a kernel, with a proof of "
       "optimality.",
@@ -71,7 +72,6 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? program.exit(error) : usage_error(program, error);
   }
-  install_signal_handlers();
   const int code = chosen();
   if (std::fflush(stdout) != 0)
     throw OutputError(fmt::format("standard output cannot be written: {}.", std::strerror(errno)));

@@ -130,11 +130,14 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
     if (!embedded) embedded.emplace();
     path = embedded->path() + (paths.size() > 1 ? ":" + embedded_name : "");
   }
-  if (!embedded) return read_samples(paths, table);
   try {
     return read_samples(paths, table);
-  } catch (const InputError& error) {
-    throw InputError(replace_all(error.what(), embedded->path(), embedded_name));
+  } catch (const InputError& error) {  // in words that the user has seen
+    std::string text = error.what();
+    if (embedded) text = replace_all(text, embedded->path(), embedded_name);
+    if (!rule.features.empty())
+      text = replace_all(text, "which --features asks for", "which the model needs");
+    throw InputError(text);
   }
 }
 

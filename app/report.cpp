@@ -49,9 +49,13 @@ std::string groups_text(const Model& model) {
 
   const Index alone = std::ssize(model.groups) - std::ssize(shared);
   const Index all = std::ssize(model.tasks);
-  std::string out =
-      fmt::format("{}: {} in {}, {} alone; tasks of a group share one kernel\n",
-                  plural(all, "task"), all - alone, plural(std::ssize(shared), "group"), alone);
+  std::string out = fmt::format("{}: ", plural(all, "task"));
+  if (shared.empty()) {
+    out += "each with a kernel of its own\n";
+  } else {
+    out += fmt::format("{} in {}, {} alone; tasks of a group share one kernel\n", all - alone,
+                       plural(std::ssize(shared), "group"), alone);
+  }
   for (const std::size_t g : shared) {
     out += fmt::format("  group {}, {}: {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
                        weights(g));
