@@ -11,6 +11,7 @@
 #include "coterie/io/model_file.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "memory.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -143,6 +144,7 @@ int run_train(const TrainOptions& options) {
 
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = cast_into_tasks(read_data(options.data), casting);
+  check_memory(data, parse_kernels(options.settings.kernels).size());
   const TrainExtras extras = read_extras(options, data);
   std::string mark = fingerprint(data);
   phases.read = watch.lap();
