@@ -510,3 +510,59 @@ def test_a_full_file_system(coterie, models):
     result = check_sound(Result(["train"], done.returncode, done.stdout, done.stderr))
     assert result.code == 1 and result.err == "error: small/out.h5: cannot be written: No space left on device.\n", result.describe()
     assert result.out == "", f"left behind: {result.out}"
+
+
+# Random damage: no message is known beforehand, but each file ends in an answer or an error, never in a crash
+
+
+def damaged(content, source):
+    """A few bytes replaced, taken out, doubled or put in."""
+    content = bytearray(content)
+    for _ in range(source.integers(1, 4)):
+        place, length = int(source.integers(len(content))), int(source.integers(1, 9))
+        kind = source.integers(4)
+        if kind == 0:
+            content[place:place + length] = source.bytes(length)
+        elif kind == 1:
+            del content[place:place + length]
+        elif kind == 2:
+            content[place:place] = content[place:place + 8 * length]
+        else:
+            content[place:place + length] = bytes([source.choice([0, 255, 10, 44, 34, 58, 45, 46, 49])]) * length
+        content = content or bytearray(b"x")
+    return bytes(content)
+
+
+def check_answer(result):
+    assert result.code in (0, 2), result.describe()
+    errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == (1 if result.code == 2 else 0), result.describe()
+    return result.code
+
+
+def test_damaged_models_with_matching_checksums(coterie, models):
+    source = np.random.default_rng(5)
+    coterie.write("d.csv", GOOD)
+    refused = 0
+    for _ in range(60):
+        body = models["m.h5"][512:]
+        if source.integers(2):  # of one length, so that more of the structure still stands
+            place = int(source.integers(len(body)))
+            body = body[:place] + bytes([source.integers(256)]) + body[place + 1:]
+        else:
+            body = damaged(body, source)
+        coterie.write("bad.h5", framed(body))
+        refused += check_answer(coterie("predict", "bad.h5", "d.csv", "--quiet", code=None)) == 2
+    assert refused > 20
+
+
+@pytest.mark.parametrize("name, content", [("bad.csv", GOOD.encode()), ("bad.svm", libsvm_text(ROWS[:14]).encode()), ("gz.csv", gzipped(GOOD))],
+                         ids=["csv", "libsvm", "gzip"])
+def test_damaged_tables(coterie, name, content):
+    source = np.random.default_rng(6)
+    refused = 0
+    for _ in range(25):
+        coterie.write(name, damaged(content, source))
+        refused += check_answer(coterie("train", name, "-o", "out.h5", "--quiet", "--kernels", "gauss:1", code=None)) == 2
+    assert refused > 8
+    assert set(coterie.files()) <= {name, "out.h5"}
