@@ -6,6 +6,9 @@ import hashlib
 import io
 import json
 import math
+import os
+import subprocess
+import zlib
 
 import h5py
 import numpy as np
@@ -119,11 +122,23 @@ def test_train_json_holds_what_is_promised(coterie):
 
 def test_progress_goes_to_standard_error_and_quiet_silences_it(coterie):
     coterie.write("d.csv", small_csv())
-    noisy = coterie("train", "d.csv", "-o", "m.h5", *FAST)
+    noisy = coterie("train", "d.csv", "-o", "m.h5", "--lambda", "inf", *FAST)
     assert "fitting" in noisy.err and "fitting" not in noisy.out
-    assert "proved within" in noisy.out and "model: m.h5" in noisy.out and "group" in noisy.out
+    assert "proved within" in noisy.out and "model: m.h5" in noisy.out and "group 1" in noisy.out and " a b" in noisy.out
     quiet = coterie("train", "d.csv", "-o", "m.h5", "--quiet", *FAST)
     assert quiet.err == "" and "proved within" in quiet.out
+
+
+def test_progress_on_a_terminal_is_one_line_that_is_cleared(coterie):
+    coterie.write("d.csv", small_csv())
+    terminal, end = os.openpty()
+    done = subprocess.run([coterie.path, "train", "d.csv", "-o", "m.h5", "--json", *FAST], cwd=coterie.folder, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=end, timeout=120)
+    os.close(end)
+    shown = os.read(terminal, 100000).decode()
+    os.close(terminal)
+    assert done.returncode == 0 and json.loads(done.stdout)["status"] == "converged"
+    assert "\r\x1b[Kfitting" in shown and shown.endswith("\r\x1b[K") and "\n" not in shown, repr(shown)
 
 
 def test_same_bytes_for_every_run_and_number_of_threads(coterie):
@@ -260,6 +275,14 @@ def test_interrupt_keeps_the_model_reached(coterie, name):
     coterie("verify", "m.h5", "p.csv")
 
 
+def test_interrupt_before_the_fit_says_that_nothing_was_written(coterie):
+    os.mkfifo(coterie.folder / "pipe.csv")  # nobody writes into it: the program waits for data
+    result = coterie.interrupt("train", "pipe.csv", "-o", "m.h5", after="reading pipe.csv")
+    assert result.code == 1, result.describe()
+    assert "stopped; nothing was written" in result.err and result.out == ""
+    assert set(coterie.files()) == {"pipe.csv"}
+
+
 # predict and evaluate
 
 
@@ -351,7 +374,6 @@ def test_verify_refuses_other_data(trained):
 
 def forge(path, change):
     """Changes a model's arrays in place and makes its size and checksum match again."""
-    import zlib
     bytes_before = path.read_bytes()
     with h5py.File(path, "r") as file:
         place = change(file)
