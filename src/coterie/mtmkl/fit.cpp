@@ -116,7 +116,8 @@ class PartSolver {
   Index svm_solves = 0, theta_iterations = 0;
 
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(const Iterate& x, double mu, ThetaState& state, double gap_tolerance) {
+  ThetaResult theta_step(const Iterate& x, double mu, ThetaState& state,
+                         const ThetaSettings& limits) {
     const Index M = problem_.M();
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
     if (settings_.solver == Solver::newton)
@@ -125,8 +126,7 @@ class PartSolver {
     Matrix c = x.g;
     for (Index u = 0; u < part_.units; ++u)
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
-    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state,
-                                   {.gap_tolerance = gap_tolerance});
+    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, limits);
     theta_iterations += step.iterations;
     return step;
   }
@@ -184,10 +184,16 @@ Matrix between(const Matrix& x, const Matrix& next, double length, const Groups&
 
 // At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved a thousand
 // times closer than the gap asks (it needs no SVM), decides that. It is kept if the proof still holds.
-void settle_groups(PartSolver& solver, double mu, double svm_tolerance, ThetaState& state,
-                   PartResult& result) {
+void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
+                   const std::function<bool()>& keep_going, ThetaState& state, PartResult& result) {
   const double target = solver.target(result.x.primal);
-  const ThetaResult next = solver.theta_step(result.x, mu, state, 1e-3 * target);
+  const double work =
+      static_cast<double>(state.nu.size() + 1);  // numbers that an iteration touches
+  const ThetaSettings limits{
+      .gap_tolerance = 1e-3 * target,
+      .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
+      .keep_going = keep_going};
+  const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
                               solver.alphas(result.x), svm_tolerance);
   const double dual = solver.dual(y, next.nu);
@@ -225,6 +231,7 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
   mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
   if (!newton) mu = 0;
 
+  const auto keep_going = [&] { return !progress || progress(report); };
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   for (Index step = 0;; ++step) {
@@ -238,7 +245,7 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     report.dual = result.dual;
     report.gap = gap / std::max(1.0, std::abs(x.primal));
     report.groups = std::ssize(x.groups);
-    const bool go_on = !progress || progress(report);
+    const bool go_on = keep_going();
     const bool done = gap <= solver.target(x.primal);
     if (done || !go_on || step >= settings.max_outer_steps) {
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
@@ -246,7 +253,8 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     }
     const double inner_tolerance =
         std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
-    ThetaResult next = solver.theta_step(x, mu, state, inner_tolerance);
+    ThetaResult next = solver.theta_step(
+        x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!newton) {  // the published algorithm takes the step as it is
       x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
@@ -296,7 +304,7 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
   }
   result.nu = nu;
   if (newton && result.status == Status::converged && !part.graph.empty())
-    settle_groups(solver, mu, svm_tolerance, state, result);
+    settle_groups(solver, mu, svm_tolerance, keep_going, state, result);
   return result;
 }
 

@@ -24,7 +24,7 @@ struct TaskModel {
   std::vector<Index> sample;   // per support vector: its position among the task's training samples
   Vector alpha;                // per support vector, > 0
   Vector y;                    // per support vector, -1 or +1
-  bool operator==(const TaskModel&) const = default;
+  bool operator==(const TaskModel&) const;
 };
 
 // The proof: primal and dual values with the pair duals that give the latter, docs/maths.md (5).
@@ -36,7 +36,7 @@ struct Certificate {
   Matrix nu;                             // edges x M; no rows when lambda is 0 or infinite
   std::string status;
   Index outer_steps = 0;
-  bool operator==(const Certificate&) const = default;
+  bool operator==(const Certificate&) const;
 };
 
 struct Model {
@@ -54,7 +54,7 @@ struct Model {
   Groups groups;
   Certificate certificate;
   std::string fingerprint;  // of the training data
-  bool operator==(const Model&) const = default;
+  bool operator==(const Model&) const;
 };
 
 }  // namespace coterie

@@ -143,6 +143,8 @@ TEST(Predict, VotesWithTiesBrokenByScores) {
   model.casting = Casting::one_vs_rest;
   for (std::size_t c = 0; c < 3; ++c) model.tasks[c].positive = model.classes[c];
   EXPECT_EQ(vote(model, scores), (std::vector<Index>{2, 0, 0}));
+  model.classes.emplace_back("d");  // no task stands for it
+  EXPECT_EQ(vote(model, -scores.array().abs().matrix()), (std::vector<Index>{0, 2, 0}));
 }
 
 class Checker : public ::testing::Test {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace coterie {
 
@@ -58,7 +59,10 @@ std::vector<Index> vote(const Model& model, ConstMatrixRef scores) {
   std::vector<Index> winner;
   for (Index i = 0; i < scores.rows(); ++i) {
     Vector votes = Vector::Zero(classes);
-    Vector sums = Vector::Zero(classes);
+    // A class that no task of a one-vs-rest model stands for cannot win.
+    Vector sums = Vector::Constant(classes, model.casting == Casting::one_vs_rest
+                                                ? -std::numeric_limits<double>::infinity()
+                                                : 0.0);
     for (std::size_t t = 0; t < model.tasks.size(); ++t) {
       const double f = scores(i, static_cast<Index>(t));
       const Index positive = number_of(model.tasks[t].positive);

@@ -191,7 +191,7 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
     const double gap = model_gap(problem, theta, state.nu);
     if (gap < result.gap) result = {theta, state.nu, groups, gap, iteration};
     result.iterations = iteration;
-    if (gap <= settings.gap_tolerance) break;
+    if (gap <= settings.gap_tolerance || (settings.keep_going && !settings.keep_going())) break;
     admm.adapt();
   }
   return result;

@@ -15,6 +15,7 @@
 //   sum_t [ r_t'z_t - min_{x in D} r_t'x ] + sum_i [ kappa_i ||z_t - z_s|| - nu_i'(z_t - z_s) ],   r_t = c_t + B_t z_t + sum of +-nu_i
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "coterie/mtmkl/problem.hpp"
@@ -41,6 +42,7 @@ struct ThetaState {
 struct ThetaSettings {
   double gap_tolerance = 1e-8;  // absolute
   Index max_iterations = 20'000;
+  std::function<bool()> keep_going = {};  // asked now and then; false: stop with what there is
 };
 
 struct ThetaResult {
