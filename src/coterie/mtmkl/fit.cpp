@@ -185,15 +185,17 @@ Matrix between(const Matrix& x, const Matrix& next, double length, const Groups&
 // At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved a thousand
 // times closer than the gap asks (it needs no SVM), decides that. It is kept if the proof still holds.
 void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
-                   const std::function<bool()>& keep_going, ThetaState& state, PartResult& result) {
+                   const std::function<bool(Phase)>& enter, ThetaState& state, PartResult& result) {
+  enter(Phase::theta_step);
   const double target = solver.target(result.x.primal);
   const double work =
       static_cast<double>(state.nu.size() + 1);  // numbers that an iteration touches
   const ThetaSettings limits{
       .gap_tolerance = 1e-3 * target,
       .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
-      .keep_going = keep_going};
+      .keep_going = [&] { return enter(Phase::theta_step); }};
   const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
+  enter(Phase::svms);
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
                               solver.alphas(result.x), svm_tolerance);
   const double dual = solver.dual(y, next.nu);
@@ -221,7 +223,13 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     for (std::size_t i = 0; i < part.edges.size(); ++i)
       nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
 
+  const auto keep_going = [&] { return !progress || progress(report); };
+  const auto enter = [&](Phase phase) {
+    report.phase = phase;
+    return keep_going();
+  };
   double svm_tolerance = std::min(1e-4, 0.1 * settings.gap_tolerance);
+  enter(Phase::svms);
   PartResult result;
   result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
   ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
@@ -231,7 +239,6 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
   mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
   if (!newton) mu = 0;
 
-  const auto keep_going = [&] { return !progress || progress(report); };
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   for (Index step = 0;; ++step) {
@@ -245,7 +252,7 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     report.dual = result.dual;
     report.gap = gap / std::max(1.0, std::abs(x.primal));
     report.groups = std::ssize(x.groups);
-    const bool go_on = keep_going();
+    const bool go_on = enter(Phase::proof);
     const bool done = gap <= solver.target(x.primal);
     if (done || !go_on || step >= settings.max_outer_steps) {
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
@@ -253,9 +260,11 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
     }
     const double inner_tolerance =
         std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
+    enter(Phase::theta_step);
     ThetaResult next = solver.theta_step(
         x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
+    enter(Phase::svms);
     if (!newton) {  // the published algorithm takes the step as it is
       x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
       nu = next.nu;
@@ -304,7 +313,7 @@ PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Par
   }
   result.nu = nu;
   if (newton && result.status == Status::converged && !part.graph.empty())
-    settle_groups(solver, mu, svm_tolerance, keep_going, state, result);
+    settle_groups(solver, mu, svm_tolerance, enter, state, result);
   return result;
 }
 

@@ -24,7 +24,11 @@ std::string to_string(Status status);
 
 enum class Solver { newton, published };
 
+// What the solver is about to do when it reports: callers that time the phases hold the clock.
+enum class Phase { svms, theta_step, proof };
+
 struct Progress {
+  Phase phase = Phase::proof;
   Index outer_step = 0;
   double primal = 0, dual = 0, gap = 0;
   Index groups = 0;
