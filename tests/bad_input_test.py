@@ -113,6 +113,8 @@ row("csv-files-differ", "train d.csv bad.csv -o out.h5", "bad.csv", "f3", "All f
     files={"bad.csv": "f1,f2,label,task\n1,2,yes,a\n"})
 row("csv-and-libsvm", "train d.csv bad.svm -o out.h5", "d.csv and bad.svm are of different formats", files={"bad.svm": "1 1:2\n"})
 
+bad_csv("too-many-rows", lambda _: "f1,label\n" + "1,a\n2,b\n" * 150_000, "the Gram matrices of 1 task", "need 7200.0 GB", "Use fewer rows")
+
 # LIBSVM files
 
 bad_svm("index-0", "1 1:2\n-1 0:3 1:1\n", "bad.svm:2:4: feature index 0; indices count from 1")

@@ -180,6 +180,16 @@ def test_norms(coterie):
     assert (thetas["inf"] == 1).all()
 
 
+@pytest.mark.xfail(raises=subprocess.TimeoutExpired, strict=False, reason="the projection on the norm ball goes round for ever")
+@pytest.mark.parametrize("norm", ["20", "1000"])
+def test_large_norms(coterie, norm):
+    coterie.write("d.csv", small_csv())
+    document = coterie("train", "d.csv", "-o", "m.h5", "--json", "--norm", norm, "--time-limit", "10", timeout=20).json
+    for task in document["tasks"]:
+        assert np.linalg.norm(task["theta"], float(norm)) == pytest.approx(1, abs=1e-6)
+    coterie("verify", "m.h5", "d.csv")
+
+
 def test_task_graph_draws_only_its_pairs_together(coterie):
     coterie.write("d.csv", small_csv(tasks=("a", "b", "c")))
     coterie.write("g.csv", "task_a,task_b,weight\nc,a,2\na,b,0\n")
