@@ -3,7 +3,7 @@
 # A room of the house: a static library coterie_NAME that links only the rooms it may use, and a test program
 # coterie_NAME_test for the tests that sit beside the sources.
 
-set(CMAKE_CXX_FLAGS_CHECK "-O1 -g" CACHE STRING "Flags of the Check build: assertions on, fast enough to test")
+set(CMAKE_CXX_FLAGS_CHECK "-O2 -g1" CACHE STRING "Flags of the Check build: assertions on, fast enough to test")
 mark_as_advanced(CMAKE_CXX_FLAGS_CHECK)
 
 function(coterie_compile_options target)

@@ -29,9 +29,9 @@ void expect_projection(const WeightSet& set, const Vector& v, const Vector& x, d
 
 TEST(WeightSet, ProjectionSatisfiesItsVariationalInequality) {
   Random random(1);
-  for (const double p : {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, std::numeric_limits<double>::infinity()}) {
+  for (const double p : {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, 50.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     const WeightSet set(p);
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 30; ++i) {
       const Vector v =
           random_vector(random, 1 + random.below(12), std::pow(10, random.uniform(-2, 2)));
       expect_projection(set, v, set.project(v), p == 1 || p == 2 || std::isinf(p) ? 1e-12 : 1e-9);

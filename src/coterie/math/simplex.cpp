@@ -22,7 +22,8 @@ double norm_p(ConstVectorRef theta, double p) {
 double shrink_coordinate(double v, double mu, double p) {
   const double a = p >= 2 ? 1 : 1 / (p - 1);
   const double b = p >= 2 ? p - 1 : 1;
-  double s = p >= 2 ? v : std::pow(v, p - 1);
+  // Right of the root: x <= v and mu x^(p-1) <= v.
+  double s = p >= 2 ? std::min(v, std::pow(v / mu, 1 / (p - 1))) : std::pow(v, p - 1);
   for (int step = 0; step < 60; ++step) {
     const double excess = std::pow(s, a) + mu * std::pow(s, b) - v;
     const double slope = a * std::pow(s, a - 1) + mu * b * std::pow(s, b - 1);

@@ -4,363 +4,61 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <mutex>
+#include <utility>
 
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/theta_step.hpp"
+#include "coterie/mtmkl/outer_loop.hpp"
+#include "coterie/mtmkl/screening.hpp"
 
 namespace coterie {
 
 namespace {
 
-// A connected part of the task graph. Its theta has one row per unit: a task each, or one for all when lambda is infinite.
-struct Part {
-  std::vector<Index> tasks;  // of the whole problem
-  std::vector<Index> edges;  // of the whole problem
-  std::vector<Index> unit;   // [task of the part]
-  Index units = 0;
-  TaskGraph graph;  // between units
-};
-
-std::vector<Part> split_into_parts(const MtmklProblem& problem) {
-  std::vector<bool> joined;
-  for (const Edge& edge : problem.graph) joined.push_back(problem.lambda > 0 && edge.weight > 0);
-  const Groups groups = connected_parts(problem.T(), problem.graph, joined);
-  std::vector<Part> parts;
-  std::vector<std::pair<std::size_t, Index>> place(
-      static_cast<std::size_t>(problem.T()));  // part, position within it
-  const bool common = std::isinf(problem.lambda);
-  for (const std::vector<Index>& tasks : groups) {
-    Part part;
-    part.tasks = tasks;
-    part.units = common ? 1 : std::ssize(tasks);
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      part.unit.push_back(common ? 0 : static_cast<Index>(k));
-      place[static_cast<std::size_t>(tasks[k])] = {parts.size(), static_cast<Index>(k)};
-    }
-    parts.push_back(std::move(part));
-  }
-  if (common) return parts;
-  for (std::size_t i = 0; i < problem.graph.size(); ++i) {
-    if (!joined[i]) continue;
-    const Edge& edge = problem.graph[i];
-    const auto [p, t] = place[static_cast<std::size_t>(edge.t)];
-    parts[p].edges.push_back(static_cast<Index>(i));
-    parts[p].graph.push_back({t, place[static_cast<std::size_t>(edge.s)].second, edge.weight});
-  }
-  return parts;
-}
-
-// The objective of a part at theta, with all that the next step needs.
-struct Iterate {
-  Matrix theta;  // units x M
-  std::vector<TaskState> tasks;
-  Groups groups;  // of units
-  double primal = 0;
-  Matrix g;  // units x M
-};
-
-class PartSolver {
- public:
-  PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-             double floor)
-      : problem_(problem),
-        part_(part),
-        settings_(settings),
-        floor_(floor),
-        penalty_(part.graph.empty() ? 0 : problem.lambda) {
-    kappa_.resize(std::ssize(part.graph));
-    for (std::size_t i = 0; i < part.graph.size(); ++i)
-      kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
-  }
-
-  Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
-                   double svm_tolerance) {
-    Iterate x;
-    x.theta = std::move(theta);
-    x.groups = std::move(groups);
-    x.tasks.resize(part_.tasks.size());
-    parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i] = evaluate_task(problem_, part_.tasks[i], x.theta.row(part_.unit[i]), start[i],
-                                 svm_tolerance);
-    });
-    svm_solves += std::ssize(part_.tasks);
-    x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
-    x.g = Matrix::Zero(part_.units, problem_.M());
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
-      x.primal += x.tasks[k].svm.primal;
-      x.g.row(part_.unit[k]) += x.tasks[k].g;
-    }
-    return x;
-  }
-
-  // dual(alpha, nu), (5).
-  double dual(const Iterate& x, const Matrix& nu) const {
-    Matrix c = x.g;
-    for (std::size_t i = 0; i < part_.graph.size(); ++i) {
-      c.row(part_.graph[i].t) += nu.row(static_cast<Index>(i));
-      c.row(part_.graph[i].s) -= nu.row(static_cast<Index>(i));
-    }
-    double sum = 0;
-    for (const TaskState& task : x.tasks) sum += task.svm.alpha.sum();
-    for (Index u = 0; u < part_.units; ++u) sum += problem_.weights.smallest(c.row(u).transpose());
-    return sum;
-  }
-
-  double target(double primal) const {
-    return settings_.gap_tolerance * std::max(floor_, std::abs(primal));
-  }
-
-  const Vector& kappa() const { return kappa_; }
-  Index svm_solves = 0, theta_iterations = 0;
-
-  // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(const Iterate& x, double mu, ThetaState& state,
-                         const ThetaSettings& limits) {
-    const Index M = problem_.M();
-    std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
-    if (settings_.solver == Solver::newton)
-      for (std::size_t k = 0; k < x.tasks.size(); ++k)
-        B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
-    Matrix c = x.g;
-    for (Index u = 0; u < part_.units; ++u)
-      c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
-    ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, limits);
-    theta_iterations += step.iterations;
-    return step;
-  }
-
-  // How much the model falls from x to theta.
-  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu) const {
-    const Matrix d = theta - x.theta;
-    double change = x.g.cwiseProduct(d).sum() + 0.5 * mu * d.squaredNorm();
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
-      const Vector d_u = d.row(part_.unit[k]);
-      change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
-    }
-    if (penalty_ > 0)
-      change += penalty_ *
-                (pairwise_distance(part_.graph, theta) - pairwise_distance(part_.graph, x.theta));
-    return -change;
-  }
-
-  std::vector<Vector> alphas(const Iterate& x) const {
-    std::vector<Vector> alpha;
-    for (const TaskState& task : x.tasks) alpha.push_back(task.svm.alpha);
-    return alpha;
-  }
-
-  Groups singletons() const {
-    Groups groups;
-    for (Index u = 0; u < part_.units; ++u) groups.push_back({u});
-    return groups;
-  }
-
- private:
-  const MtmklProblem& problem_;
-  const Part& part_;
-  const FitSettings& settings_;
-  double floor_;  // the share of this part in the max(1, .) of the stopping rule
-  double penalty_;
-  Vector kappa_;
-};
-
-struct PartResult {
-  Iterate x;
-  Matrix nu;
-  double dual = 0;
-  Index outer_steps = 0;
-  Status status = Status::converged;
-};
-
-// x + length (next - x), equal bit for bit within every group.
-Matrix between(const Matrix& x, const Matrix& next, double length, const Groups& groups) {
-  Matrix theta = length == 1 ? next : Matrix(x + length * (next - x));
-  for (const std::vector<Index>& group : groups)
-    for (const Index u : group) theta.row(u) = theta.row(group.front());
-  return theta;
-}
-
-// At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved a thousand
-// times closer than the gap asks (it needs no SVM), decides that. It is kept if the proof still holds.
-void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
-                   const std::function<bool(Phase)>& enter, ThetaState& state, PartResult& result) {
-  enter(Phase::theta_step);
-  const double target = solver.target(result.x.primal);
-  const double work =
-      static_cast<double>(state.nu.size() + 1);  // numbers that an iteration touches
-  const ThetaSettings limits{
-      .gap_tolerance = 1e-3 * target,
-      .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
-      .keep_going = [&] { return enter(Phase::theta_step); }};
-  const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
-  enter(Phase::svms);
-  Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
-                              solver.alphas(result.x), svm_tolerance);
-  const double dual = solver.dual(y, next.nu);
-  if (y.primal - dual > solver.target(y.primal)) return;
-  result.x = std::move(y);
-  result.nu = next.nu;
-  result.dual = dual;
-}
-
-PartResult solve_part(PartSolver& solver, const MtmklProblem& problem, const Part& part,
-                      const FitSettings& settings, const ProgressCallback& progress,
-                      Progress report, const WarmStart& start) {
-  const Index M = problem.M();
-  const bool newton = settings.solver == Solver::newton;
-  Matrix theta(part.units, M);
-  std::vector<Vector> alpha(part.tasks.size());
-  Matrix nu = Matrix::Zero(std::ssize(part.graph), M);
-  theta.rowwise() = problem.weights.uniform(M).transpose();
-  for (std::size_t k = 0; k < part.tasks.size(); ++k) {
-    const Index t = part.tasks[k];
-    if (start.theta.rows() == problem.T()) theta.row(part.unit[k]) = start.theta.row(t);
-    if (std::ssize(start.alpha) == problem.T()) alpha[k] = start.alpha[static_cast<std::size_t>(t)];
-  }
-  if (start.nu.rows() == std::ssize(problem.graph))
-    for (std::size_t i = 0; i < part.edges.size(); ++i)
-      nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
-
-  const auto keep_going = [&] { return !progress || progress(report); };
-  const auto enter = [&](Phase phase) {
-    report.phase = phase;
-    return keep_going();
-  };
-  double svm_tolerance = std::min(1e-4, 0.1 * settings.gap_tolerance);
-  enter(Phase::svms);
-  PartResult result;
-  result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
-  ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
-  double mu = 0;
-  for (std::size_t k = 0; k < part.tasks.size(); ++k)
-    mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
-  mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
-  if (!newton) mu = 0;
-
-  int failures = 0;
-  double best_gap = std::numeric_limits<double>::infinity();
-  for (Index step = 0;; ++step) {
-    Iterate& x = result.x;
-    result.dual = solver.dual(x, nu);
-    result.outer_steps = step;
-    const double gap = x.primal - result.dual;
-    best_gap = std::min(best_gap, gap);
-    report.outer_step = step;
-    report.primal = x.primal;
-    report.dual = result.dual;
-    report.gap = gap / std::max(1.0, std::abs(x.primal));
-    report.groups = std::ssize(x.groups);
-    const bool go_on = enter(Phase::proof);
-    const bool done = gap <= solver.target(x.primal);
-    if (done || !go_on || step >= settings.max_outer_steps) {
-      result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
-      break;
-    }
-    const double inner_tolerance =
-        std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
-    enter(Phase::theta_step);
-    ThetaResult next = solver.theta_step(
-        x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
-    const std::vector<Vector> warm = solver.alphas(x);
-    enter(Phase::svms);
-    if (!newton) {  // the published algorithm takes the step as it is
-      x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
-      nu = next.nu;
-      continue;
-    }
-    const double predicted = solver.predicted_decrease(x, next.theta, mu);
-    // The step is taken if the objective falls as far as the model promises, or if the proof is closer by half than ever before.
-    double length = 1;
-    bool accepted = false;
-    Iterate y;
-    for (int trial = 0; trial < 3 && !accepted; ++trial) {
-      const Groups groups =
-          length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
-      y = solver.evaluate(between(x.theta, next.theta, length, groups), groups, warm,
-                          svm_tolerance);
-      const double actual = x.primal - y.primal;
-      const double gap_there = y.primal - solver.dual(y, next.nu);
-      accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
-                 gap_there <= 0.5 * best_gap;
-      if (!accepted) {
-        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
-        continue;
-      }
-      const double ratio = predicted > 0 ? actual / predicted : 1;
-      if (length < 1 || ratio < 0.2)
-        mu *= 4;
-      else if (ratio > 0.7)
-        mu *= 0.1;
-    }
-    nu = next.nu;
-    if (accepted) {
-      x = std::move(y);
-      failures = 0;
-      continue;
-    }
-    // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
-    const bool closer = x.primal - solver.dual(x, nu) <= 0.9 * gap;
-    failures = closer ? 0 : failures + 1;
-    if (!closer) mu = std::max(mu * 10, 1e-10);
-    svm_tolerance = std::max(1e-12, 0.1 * svm_tolerance);
-    if (failures > 8) {
-      result.status = Status::stalled;
-      result.dual = solver.dual(x, nu);
-      break;
-    }
-  }
-  result.nu = nu;
-  if (newton && result.status == Status::converged && !part.graph.empty())
-    settle_groups(solver, mu, svm_tolerance, enter, state, result);
-  return result;
-}
-
-}  // namespace
-
-std::string to_string(Status status) {
-  switch (status) {
-    case Status::converged:
-      return "converged";
-    case Status::step_limit:
-      return "step limit";
-    case Status::stopped:
-      return "stopped";
-    case Status::stalled:
-      return "stalled";
-  }
-  return "";
-}
-
-Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
-        const WarmStart& start) {
+// The problem as it stands, every sample of it.
+Fit fit_samples(const MtmklProblem& problem, const FitSettings& settings,
+                const ProgressCallback& progress, const WarmStart& start) {
   const Index T = problem.T();
   const Index M = problem.M();
   const std::vector<Part> parts = split_into_parts(problem);
+  // The gaps of the parts add up to at most gap_tolerance max(1, |primal|): each may use its objective's share of it, or
+  // its share of the 1, so half of both is safe when there are several.
+  const double floor = 1 / static_cast<double>(parts.size());
+  FitSettings part_settings = settings;
+  if (parts.size() > 1) {
+    part_settings.gap_tolerance *= 0.5;
+    part_settings.threads = 1;  // the parts run side by side instead
+  }
+  std::mutex one_report_at_a_time;
+  ProgressCallback serial;
+  if (progress)
+    serial = [&](const Progress& report) {
+      const std::lock_guard lock(one_report_at_a_time);
+      return progress(report);
+    };
+  std::vector<PartResult> results(parts.size());
+  parallel_for(std::ssize(parts), settings.threads, [&](Index k) {
+    Progress report;
+    report.part = k;
+    report.parts = std::ssize(parts);
+    const std::size_t i = static_cast<std::size_t>(k);
+    results[i] = solve_part(problem, parts[i], part_settings, floor, serial, report, start);
+  });
+
   Fit fit;
   fit.theta.resize(T, M);
   fit.alpha.resize(static_cast<std::size_t>(T));
   fit.bias.resize(T);
   fit.task_objective.resize(T);
   fit.nu = Matrix::Zero(std::ssize(problem.graph), M);
-  // The gaps of the parts add up to at most gap_tolerance max(1, |primal|): each may use its objective's share of it, or
-  // its share of the 1, so half of both is safe when there are several.
-  const double parts_count = static_cast<double>(parts.size());
-  FitSettings part_settings = settings;
-  if (parts.size() > 1) part_settings.gap_tolerance *= 0.5;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part& part = parts[k];
-    PartSolver solver(problem, part, part_settings, 1 / parts_count);
-    Progress report;
-    report.part = static_cast<Index>(k);
-    report.parts = std::ssize(parts);
-    PartResult result = solve_part(solver, problem, part, part_settings, progress, report, start);
+    PartResult& result = results[k];
     fit.primal += result.x.primal;
     fit.dual += result.dual;
     fit.outer_steps = std::max(fit.outer_steps, result.outer_steps);
-    fit.svm_solves += solver.svm_solves;
-    fit.theta_iterations += solver.theta_iterations;
+    fit.svm_solves += result.svm_solves;
+    fit.theta_iterations += result.theta_iterations;
     for (std::size_t i = 0; i < part.tasks.size(); ++i) {
       const Index t = part.tasks[i];
       TaskState& task = result.x.tasks[i];
@@ -384,6 +82,60 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   std::sort(fit.groups.begin(), fit.groups.end());
   fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
   return fit;
+}
+
+}  // namespace
+
+std::string to_string(Status status) {
+  switch (status) {
+    case Status::converged:
+      return "converged";
+    case Status::step_limit:
+      return "step limit";
+    case Status::stopped:
+      return "stopped";
+    case Status::stalled:
+      return "stalled";
+  }
+  return "";
+}
+
+// Samples that no SVM comes near never enter: fit on a selection, look at the others with the SVMs found, let those that
+// violate their margin join, and go on from there until the proof holds for all samples.
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
+        const WarmStart& start) {
+  Selection selection = first_selection(problem, start, settings.small_task);
+  if (settings.solver == Solver::published || selection.whole())
+    return fit_samples(problem, settings, progress, start);
+  FitSettings round = settings;
+  const double last_tolerance = 0.5 * settings.gap_tolerance;
+  round.gap_tolerance = std::max(last_tolerance, 1e-2);
+  WarmStart warm = restrict_start(selection, start);
+  Index outer_steps = 0;
+  Index svm_solves = 0;
+  Index theta_iterations = 0;
+  while (true) {
+    const bool last = round.gap_tolerance <= last_tolerance;
+    round.settle_groups = settings.settle_groups && last;
+    round.max_outer_steps = std::max<Index>(1, settings.max_outer_steps - outer_steps);
+    const Restriction sub(problem, selection);
+    Fit found = fit_samples(sub.problem(), round, progress, warm);
+    found.outer_steps = outer_steps += found.outer_steps;
+    found.svm_solves = svm_solves += found.svm_solves;
+    found.theta_iterations = theta_iterations += found.theta_iterations;
+    warm = {found.theta, found.alpha, found.nu};
+    const Selection before = selection;
+    const Fit seen =
+        screen(problem, found, selection, settings.threads);  // lets samples join the selection
+    const bool done = seen.gap <= settings.gap_tolerance;
+    if ((done && last) || found.status != Status::converged) {
+      Fit answer = seen;
+      answer.status = done ? Status::converged : found.status;
+      return answer;
+    }
+    warm.alpha = carry_over(before, selection, warm.alpha);
+    round.gap_tolerance = std::max(last_tolerance, std::min(round.gap_tolerance, 0.1 * seen.gap));
+  }
 }
 
 // Within a part, pair duals nu_ts = w_ts (x_t - x_s) with L x = r, L the weighted Laplacian, balance the residual gradients r of the

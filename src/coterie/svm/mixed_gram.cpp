@@ -6,15 +6,12 @@
 namespace coterie {
 
 MixedGram::MixedGram(const TaskGrams& base, ConstVectorRef theta)
-    : n_(base.empty() ? 0 : base.front().rows()),
-      diagonal_(Vector::Zero(n_)),
-      rows_(static_cast<std::size_t>(n_), nullptr) {
+    : n_(base.empty() ? 0 : base.front().rows()), rows_(static_cast<std::size_t>(n_), nullptr) {
   assert(theta.size() == std::ssize(base));
   for (Index m = 0; m < theta.size(); ++m) {
     if (theta[m] <= 0) continue;
     const Matrix& K = base[static_cast<std::size_t>(m)];
     terms_.push_back({theta[m], K.data()});
-    diagonal_ += theta[m] * K.diagonal();
   }
 }
 

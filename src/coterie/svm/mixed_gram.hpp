@@ -18,7 +18,6 @@ class MixedGram {
 
   Index size() const { return n_; }
   const double* row(Index i);  // n values
-  double diagonal(Index i) const { return diagonal_[i]; }
 
  private:
   struct Term {
@@ -26,8 +25,7 @@ class MixedGram {
     const double* values;
   };
   Index n_;
-  std::vector<Term> terms_;  // kernels with positive weight
-  Vector diagonal_;
+  std::vector<Term> terms_;          // kernels with positive weight
   std::vector<const double*> rows_;  // null until touched
   std::vector<std::unique_ptr<double[]>>
       chunks_;  // storage of the rows, in the order of their first touch

@@ -135,7 +135,6 @@ TEST(Svm, MixedRowsAreTheWeightedSum) {
     const double* row = K.row(i);
     EXPECT_EQ(row, K.row(i)) << "a row is mixed once";
     for (Index j = 0; j < 40; ++j) EXPECT_NEAR(row[j], expected(i, j), 1e-15);
-    EXPECT_NEAR(K.diagonal(i), expected(i, i), 1e-15);
   }
 }
 
