@@ -69,11 +69,11 @@ void add_data_generate(CLI::App& data, Action& chosen) {
   add_number(command, "--block", planted.features_per_block, "features that belong to each group",
              "a whole number >= 1");
   add_number(command, "--noise", planted.noise, "share of flipped labels",
-             "a number from 0 to 0.5");
+             "a number >= 0 and < 0.5");
   add_number(command, "--positive", planted.positive_share, "share of positive labels",
              "a number between 0 and 1");
   add_number(command, "--spread", planted.size_spread, "how much task sizes differ",
-             "a number from 0 to 1");
+             "a number >= 0 and < 1");
   add_seed(command, options->seed);
   add_json(command, options->output);
 }

@@ -51,7 +51,7 @@ std::string groups_text(const Model& model) {
   const Index all = std::ssize(model.tasks);
   std::string out = fmt::format("{}: ", plural(all, "task"));
   if (shared.empty()) {
-    out += "each with a kernel of its own\n";
+    out += all == 1 ? "its kernel\n" : "each with a kernel of its own\n";
   } else {
     out += fmt::format("{} in {}, {} alone; tasks of a group share one kernel\n", all - alone,
                        plural(std::ssize(shared), "group"), alone);

@@ -226,6 +226,9 @@ const char* CsvTable::read_feature(const LineReader& reader, const Header& heade
                                    std::size_t column, const char* at, double& value) {
   const Field field = read_field(reader, at, header.delimiter, scratch_);
   if (!parse_number(field.text, value)) {
+    // A row with a field missing or too many has shifted what follows: then that is the error.
+    const std::size_t count = count_fields(reader, reader.begin(), header.delimiter);
+    if (count != columns_.size()) fail_ragged(reader, at, count, columns_.size(), "the header");
     const std::string& name = header.names[column];
     reader.fail(
         at, fmt::format("column '{}' {}. Correct it, or leave the column out with --drop {}.", name,
