@@ -9,15 +9,25 @@
 
 #include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/outer_loop.hpp"
-#include "coterie/mtmkl/screening.hpp"
 
 namespace coterie {
 
-namespace {
+std::string to_string(Status status) {
+  switch (status) {
+    case Status::converged:
+      return "converged";
+    case Status::step_limit:
+      return "step limit";
+    case Status::stopped:
+      return "stopped";
+    case Status::stalled:
+      return "stalled";
+  }
+  return "";
+}
 
-// The problem as it stands, every sample of it.
-Fit fit_samples(const MtmklProblem& problem, const FitSettings& settings,
-                const ProgressCallback& progress, const WarmStart& start) {
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
+        const WarmStart& start) {
   const Index T = problem.T();
   const Index M = problem.M();
   const std::vector<Part> parts = split_into_parts(problem);
@@ -82,60 +92,6 @@ Fit fit_samples(const MtmklProblem& problem, const FitSettings& settings,
   std::sort(fit.groups.begin(), fit.groups.end());
   fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
   return fit;
-}
-
-}  // namespace
-
-std::string to_string(Status status) {
-  switch (status) {
-    case Status::converged:
-      return "converged";
-    case Status::step_limit:
-      return "step limit";
-    case Status::stopped:
-      return "stopped";
-    case Status::stalled:
-      return "stalled";
-  }
-  return "";
-}
-
-// Samples that no SVM comes near never enter: fit on a selection, look at the others with the SVMs found, let those that
-// violate their margin join, and go on from there until the proof holds for all samples.
-Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
-        const WarmStart& start) {
-  Selection selection = first_selection(problem, start, settings.small_task);
-  if (settings.solver == Solver::published || selection.whole())
-    return fit_samples(problem, settings, progress, start);
-  FitSettings round = settings;
-  const double last_tolerance = 0.5 * settings.gap_tolerance;
-  round.gap_tolerance = std::max(last_tolerance, 1e-2);
-  WarmStart warm = restrict_start(selection, start);
-  Index outer_steps = 0;
-  Index svm_solves = 0;
-  Index theta_iterations = 0;
-  while (true) {
-    const bool last = round.gap_tolerance <= last_tolerance;
-    round.settle_groups = settings.settle_groups && last;
-    round.max_outer_steps = std::max<Index>(1, settings.max_outer_steps - outer_steps);
-    const Restriction sub(problem, selection);
-    Fit found = fit_samples(sub.problem(), round, progress, warm);
-    found.outer_steps = outer_steps += found.outer_steps;
-    found.svm_solves = svm_solves += found.svm_solves;
-    found.theta_iterations = theta_iterations += found.theta_iterations;
-    warm = {found.theta, found.alpha, found.nu};
-    const Selection before = selection;
-    const Fit seen =
-        screen(problem, found, selection, settings.threads);  // lets samples join the selection
-    const bool done = seen.gap <= settings.gap_tolerance;
-    if ((done && last) || found.status != Status::converged) {
-      Fit answer = seen;
-      answer.status = done ? Status::converged : found.status;
-      return answer;
-    }
-    warm.alpha = carry_over(before, selection, warm.alpha);
-    round.gap_tolerance = std::max(last_tolerance, std::min(round.gap_tolerance, 0.1 * seen.gap));
-  }
 }
 
 // Within a part, pair duals nu_ts = w_ts (x_t - x_s) with L x = r, L the weighted Laplacian, balance the residual gradients r of the

@@ -40,8 +40,6 @@ struct FitSettings {
   double gap_tolerance = 1e-4;
   Index max_outer_steps = 100;
   Solver solver = Solver::newton;
-  bool settle_groups = true;  // decide at the end which tasks share a kernel exactly
-  Index small_task = 200;     // larger tasks begin with a selection of their samples
   int threads = 0;
 };
 

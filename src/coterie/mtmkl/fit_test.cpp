@@ -167,26 +167,6 @@ TEST(Fit, ThreadsChangeNoBit) {
   }
 }
 
-// Screening leaves samples out until their margin asks for them; the proof is for all samples, and the value that of the whole problem.
-TEST(Fit, ScreenedSamplesChangeNothingButTheWork) {
-  for (int i = 0; i < 40; ++i) {
-    RandomProblem problem =
-        random_problem(300 + static_cast<std::uint64_t>(i),
-                       static_cast<Oddity>(i % static_cast<int>(Oddity::count)));
-    if (i % 2) problem.settings.lambda = "0.05max";
-    SCOPED_TRACE(problem.description);
-    const Prepared p = prepare(problem.data, problem.settings, {}, 1);
-    const Fitted whole = fit_prepared(p, problem.settings, 1);
-    const MtmklProblem task{p.grams.tasks, p.y, p.C, whole.lambda, p.graph, p.weights};
-    Fitted screened = whole;
-    screened.fit = fit(task, {.gap_tolerance = 1e-6, .small_task = 10, .threads = 1});
-    EXPECT_EQ(screened.fit.status, Status::converged);
-    EXPECT_NEAR(screened.fit.primal, whole.fit.primal, 2e-6 * std::max(1.0, whole.fit.primal));
-    const Verification check = verify(make_model(p, problem.settings, screened, ""), problem.data);
-    for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
-  }
-}
-
 TEST(Fit, WarmStartEndsAtTheSameValueInFewerSteps) {
   const RandomProblem problem = random_problem(3, Oddity::none);
   TrainSettings settings = problem.settings;

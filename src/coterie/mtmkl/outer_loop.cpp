@@ -295,7 +295,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     }
   }
   result.nu = nu;
-  if (newton && settings.settle_groups && result.status == Status::converged && !part.graph.empty())
+  if (newton && result.status == Status::converged && !part.graph.empty())
     settle_groups(solver, mu, svm_tolerance, enter, state, result);
   result.svm_solves = solver.svm_solves;
   result.theta_iterations = solver.theta_iterations;

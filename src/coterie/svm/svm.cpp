@@ -44,15 +44,16 @@ class WorkingSet {
   // How far the optimality conditions are violated: the largest e that may fall minus the smallest that may rise.
   double violation() const { return (e_ + down_).maxCoeff() - (e_ + up_).minCoeff(); }
 
-  // Two-variable steps and Newton steps in turn until the violation is at most epsilon.
+  // Two-variable steps and Newton steps in turn until the violation is at most epsilon. Newton steps pay once the active set is
+  // nearly right: after a burst of two-variable steps, which grows while they come too early.
   bool solve(double epsilon, Index max_steps) {
-    const Index burst = std::max<Index>(50, 2 * size());
+    Index burst = std::max<Index>(50, 2 * size());
     while (true) {
       if (two_variable_steps(epsilon, std::min(burst, max_steps - steps_))) return true;
       if (steps_ >= max_steps) return false;
-      newton_phase();
+      if (!newton_phase()) burst *= 2;
       if (violation() <= epsilon) return true;
-      if (++rounds_ > 2000) return false;
+      if (++rounds_ > 200) return false;
     }
   }
 
@@ -94,15 +95,16 @@ class WorkingSet {
 
   // Newton steps on the free variables with their sum kept, docs/maths.md (9): the step d solves
   //   minimise  e_F'd + 1/2 d' K_FF d,   1'd = 0,
-  // and is cut where the first variable meets a bound, which then leaves F.
-  void newton_phase() {
+  // and is cut where the first variable meets a bound, which then leaves F. True when a full step was taken.
+  bool newton_phase() {
     std::vector<Index> free;
     for (Index k = 0; k < size(); ++k)
       if (beta_[k] > lo_[k] && beta_[k] < hi_[k]) free.push_back(k);
-    for (int cut = 0; cut < 30 && free.size() > 1; ++cut) {
-      if (newton_step(free)) return;
+    for (int cut = 0; cut < 6 && free.size() > 1; ++cut) {
+      if (newton_step(free)) return true;
       std::erase_if(free, [&](Index k) { return beta_[k] <= lo_[k] || beta_[k] >= hi_[k]; });
     }
+    return free.size() < 2;
   }
 
   // True when the full step was taken.
