@@ -19,14 +19,15 @@ struct GenerateOptions {
 };
 
 int run_generate(const GenerateOptions& options) {
+  const std::string groups_path = with_ending(options.path, ".groups.csv");
   check_output(options.path, "the data", {});
+  check_output(groups_path, "the true groups", {});
   check_table_name(options.path);
   PlantedSettings settings = options.planted;
   settings.seed = static_cast<std::uint64_t>(options.seed);
   const Planted planted = plant_groups(settings);
   const std::vector<std::string> files = write_samples(planted.samples, options.path);
 
-  const std::string groups_path = with_ending(options.path, ".groups.csv");
   std::string groups = "task,group\n";
   for (std::size_t t = 0; t < planted.group.size(); ++t)
     groups += fmt::format("{},{}\n", planted.samples.tasks[t], planted.group[t] + 1);

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
+#include "coterie/data/names.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
@@ -74,7 +75,7 @@ TrainExtras read_extras(const TrainOptions& options, const Dataset& data) {
 }
 
 // Why the fit ended short of its tolerance, and what to do.
-std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed) {
+std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle) {
   const Certificate& proof = model.certificate;
   const std::string reached =
       fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, model.settings.tolerance);
@@ -89,8 +90,8 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   } else if (model.settings.solver == "published") {
     what =
         "The published algorithm does not converge in general: it alternates between best "
-        "responses, and may go round "
-        "in a cycle for ever. Use --solver newton.";
+        "responses, and may go round in a cycle for ever. Use --solver newton.";
+    if (cycle > 0) why = fmt::format("{}, going round a cycle of {} steps", why, cycle);
   } else if (proof.status == to_string(Status::stalled)) {
     why = "no further progress within the precision of the numbers";
     what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
@@ -109,6 +110,7 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
   if (options.output.json) {
     Json out = json_fit(model);
     if (fitted.lambda_max > 0) out["lambda_max"] = json_number(fitted.lambda_max);
+    if (fitted.fit.cycle > 0) out["cycle"] = fitted.fit.cycle;
     out["seconds"] = seconds;
     out["phases"] = {
         {"read", phases.read}, {"gram", phases.gram}, {"fit", phases.fit}, {"write", phases.write}};
@@ -153,6 +155,15 @@ int run_train(const TrainOptions& options) {
       fmt::format("computing Gram matrices of {}", plural(std::ssize(data.tasks), "task")));
   const Prepared prepared = prepare(std::move(data), options.settings, extras, options.threads);
   phases.gram = watch.lap();
+  std::vector<std::string> bounded;
+  for (const Index m : prepared.grams.bounded)
+    bounded.push_back(to_string(prepared.kernels[static_cast<std::size_t>(m)]));
+  if (!bounded.empty() && !options.output.quiet)
+    fmt::print(stderr,
+               "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
+               "1/1000 of the variance.\n",
+               list_names(bounded), bounded.size() == 1 ? "has" : "have",
+               options.settings.normalise);
 
   monitor.phase("fitting");
   set_stage(Stage::stoppable);
@@ -170,7 +181,8 @@ int run_train(const TrainOptions& options) {
   const bool lambda_changed =
       std::isinf(fitted.lambda) && parse_lambda(options.settings.lambda).relative;
   fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n",
-             advice(model, monitor, lambda_changed), options.model_path, model.certificate.status);
+             advice(model, monitor, lambda_changed, fitted.fit.cycle), options.model_path,
+             model.certificate.status);
   return exit_short;
 }
 

@@ -1,11 +1,15 @@
 // ./run bench [PART] [--json]: the timings of coterie, next to LIBSVM. All comparisons are ratios within one run, on one thread.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 
+#include "coterie/io/write_table.hpp"
+#include "coterie/math/random.hpp"
 #include "measure.hpp"
 #include "reference.hpp"
 #include "work.hpp"
@@ -66,12 +70,6 @@ double libsvm_pass(const Prepared& prepared, const Fit& fit) {
   return seconds;
 }
 
-struct Setting {
-  Work work;
-  double C;
-  double share;  // of lambda_max
-};
-
 // What is prepared once for a case: data, Gram matrices, lambda.
 struct Case {
   std::string name;
@@ -95,6 +93,50 @@ Case make_case(const Work& work, double C, double share) {
   const MtmklProblem common = problem_of(c.prepared, std::numeric_limits<double>::infinity());
   c.lambda = share * lambda_max(common, fit(common, {.gap_tolerance = 1e-4, .threads = 1}));
   return c;
+}
+
+// A plain table of decimals, as text on disk: megabytes of text per second, and memory over the parsed numbers.
+Report part_parse() {
+  Report report{"parse",
+                "reading a generated file, one thread, best of 5: MB of text per second; peak "
+                "memory of the process over the bytes of the matrix",
+                {}};
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  for (const std::string ending : {".csv", ".svm", ".csv.gz"}) {
+    Samples samples;
+    samples.X.resize(20'000, 500);
+    Random random(1);
+    for (double& x : samples.X.reshaped()) x = std::round(1e5 * random.uniform()) / 1e5;
+    for (Index j = 0; j < 500; ++j) samples.features.push_back(fmt::format("f{}", j + 1));
+    samples.labels = {"-1", "1"};
+    for (Index i = 0; i < 20'000; ++i) samples.label.push_back(i % 2);
+    const std::string path = (folder / ("coterie_bench_parse" + ending)).string();
+    if (ending == ".svm")
+      write_libsvm(samples, path);
+    else
+      write_csv(samples, path);
+    const std::string plain = (folder / "coterie_bench_parse.csv").string();
+    const double bytes =
+        static_cast<double>(std::filesystem::file_size(ending == ".svm" ? path : plain));
+    samples = Samples();
+    std::vector<double> seconds;
+    for (int k = 0; k < repetitions; ++k) {
+      const Watch watch;
+      samples = Samples();
+      samples = read_samples({path});
+      seconds.push_back(watch.seconds());
+    }
+    const double best = *std::min_element(seconds.begin(), seconds.end());
+    report.rows.push_back(
+        Row{{"file", ending},
+            {"MB", bytes / 1e6},
+            {"MB/s", bytes / 1e6 / best},
+            {"seconds", best},
+            {"peak/matrix", peak_memory_bytes() / (8.0 * static_cast<double>(samples.X.size()))}});
+    if (ending != ".csv") std::filesystem::remove(path);
+  }
+  std::filesystem::remove(folder / "coterie_bench_parse.csv");
+  return report;
 }
 
 Report part_phases() {
@@ -268,11 +310,8 @@ Report part_tasks() {
 }
 
 const std::vector<std::pair<std::string, std::function<Report()>>> parts = {
-    {"phases", part_phases},
-    {"fit", part_fit},
-    {"svm", part_svm},
-    {"threads", part_threads},
-    {"tasks", part_tasks}};
+    {"parse", part_parse}, {"phases", part_phases},   {"fit", part_fit},
+    {"svm", part_svm},     {"threads", part_threads}, {"tasks", part_tasks}};
 
 int run(int argc, char** argv) {
   bool json = false;

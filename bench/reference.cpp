@@ -51,26 +51,4 @@ ReferenceRun libsvm_on_matrix(ConstMatrixRef K, ConstVectorRef y, double C, doub
   return run;
 }
 
-double libsvm_on_features(ConstMatrixRef X, ConstVectorRef y, double C, double gamma) {
-  std::vector<std::vector<svm_node>> nodes(static_cast<std::size_t>(X.rows()));
-  std::vector<svm_node*> rows;
-  std::vector<double> labels(y.begin(), y.end());
-  for (Index i = 0; i < X.rows(); ++i) {
-    auto& row = nodes[static_cast<std::size_t>(i)];
-    for (Index j = 0; j < X.cols(); ++j)
-      if (X(i, j) != 0) row.push_back({static_cast<int>(j + 1), X(i, j)});
-    row.push_back({-1, 0});
-    rows.push_back(row.data());
-  }
-  svm_problem problem{static_cast<int>(X.rows()), labels.data(), rows.data()};
-  svm_parameter parameter = defaults(C, 1e-3);
-  parameter.kernel_type = RBF;
-  parameter.gamma = gamma;
-  const Watch watch;
-  svm_model* model = svm_train(&problem, &parameter);
-  const double seconds = watch.seconds();
-  svm_free_and_destroy_model(&model);
-  return seconds;
-}
-
 }  // namespace coterie::bench

@@ -180,7 +180,7 @@ def test_norms(coterie):
     assert (thetas["inf"] == 1).all()
 
 
-@pytest.mark.parametrize("norm", ["20", "1000"])
+@pytest.mark.parametrize("norm", ["20", "1000", "1e6", "1e300"])
 def test_large_norms(coterie, norm):
     coterie.write("d.csv", small_csv())
     document = coterie("train", "d.csv", "-o", "m.h5", "--json", "--norm", norm, "--time-limit", "10", timeout=20).json

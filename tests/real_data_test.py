@@ -94,6 +94,7 @@ def test_published_solver_does_not_converge_on_vehicle(coterie):
         assert "The published algorithm does not converge in general" in result.err and "--solver newton" in result.err
     TABLE["vehicle 50 %, published"] = result.json
     assert min(gaps) > 1e-3, gaps
+    assert result.json["cycle"] >= 2 and f"going round a cycle of {result.json['cycle']} steps" in result.err
     assert coterie("verify", "m.h5", "d.csv", "--json", "--quiet").json["gap"] == pytest.approx(gaps[-1], rel=1e-6)
 
 

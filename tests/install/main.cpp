@@ -11,8 +11,8 @@ int main(int argc, char** argv) {
   settings.kernels = "linear gauss:1,2";
   const coterie::Prepared prepared = coterie::prepare(data, settings, {}, 1);
   const coterie::Fitted fitted = coterie::fit_prepared(prepared, settings, 1);
-  coterie::write_model(
-      coterie::make_model(prepared, settings, fitted, coterie::fingerprint(data)), argv[1]);
+  coterie::write_model(coterie::make_model(prepared, settings, fitted, coterie::fingerprint(data)),
+                       argv[1]);
 
   const coterie::Model model = coterie::read_model(argv[1]);
   const coterie::Verification check = coterie::verify(model, data);

@@ -300,10 +300,11 @@ Normalisation parse_normalisation(const std::string& text) {
     if (error == std::errc() && end == last && h >= 1)
       return {.kind = Normalisation::Kind::tail, .h = h};
   }
-  throw InputError(fmt::format(
-      "normalise is '{}'; it must be cosine, variance, none, or tail:h with a whole number h of at "
-      "least 1, such as tail:8.",
-      text));
+  throw InputError(
+      fmt::format("--normalise is '{}'; it must be cosine, variance, none, or tail:h with a whole "
+                  "number h of at "
+                  "least 1, such as tail:8.",
+                  text));
 }
 
 std::string to_string(const Normalisation& normalisation) {

@@ -271,7 +271,7 @@ TEST(Normalisation, RoundTrips) {
   for (const char* text : {"", "tail", "tail:", "tail:0", "tail:-1", "tail:2.5", "tail:8x",
                            "Cosine", "tail:99999999999999999999"})
     EXPECT_EQ(error_of([&] { parse_normalisation(text); }),
-              "normalise is '" + std::string(text) +
+              "--normalise is '" + std::string(text) +
                   "'; it must be cosine, variance, none, or tail:h with a whole number h of at "
                   "least 1, such as tail:8.");
 }

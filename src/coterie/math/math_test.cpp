@@ -29,7 +29,8 @@ void expect_projection(const WeightSet& set, const Vector& v, const Vector& x, d
 
 TEST(WeightSet, ProjectionSatisfiesItsVariationalInequality) {
   Random random(1);
-  for (const double p : {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, 50.0, 1000.0, std::numeric_limits<double>::infinity()}) {
+  for (const double p :
+       {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, 50.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     const WeightSet set(p);
     for (int i = 0; i < 30; ++i) {
       const Vector v =

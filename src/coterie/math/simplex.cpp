@@ -64,7 +64,7 @@ Vector project_onto_norm_ball(ConstVectorRef v, double p) {
   };
   double low = 1e-12;
   double high = 1;
-  while (norm_p(shrunk(high), p) > 1) high *= 4;
+  while (norm_p(shrunk(high), p) > 1 && high < 1e300) high *= 4;
   while (high / low > 1 + 1e-15) {
     const double middle = std::sqrt(low * high);
     if (middle <= low || middle >= high) break;

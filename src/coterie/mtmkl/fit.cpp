@@ -68,6 +68,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     fit.dual += result.dual;
     fit.outer_steps = std::max(fit.outer_steps, result.outer_steps);
     fit.svm_solves += result.svm_solves;
+    fit.cycle = std::max(fit.cycle, result.cycle);
     fit.theta_iterations += result.theta_iterations;
     for (std::size_t i = 0; i < part.tasks.size(); ++i) {
       const Index t = part.tasks[i];

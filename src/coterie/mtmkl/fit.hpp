@@ -53,6 +53,8 @@ struct Fit {
   double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
   Index outer_steps = 0;                 // of the part that took most
   Index svm_solves = 0, theta_iterations = 0;
+  Index cycle =
+      0;  // the published algorithm came back to weights it had so many steps before; 0: it did not
   Status status = Status::converged;
 };
 

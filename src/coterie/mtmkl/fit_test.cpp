@@ -50,14 +50,25 @@ TEST(Fit, ReachesTheGapOnRandomProblemsAndTheCheckerAgrees) {
     SCOPED_TRACE(problem.description);
     const Trained trained = train(problem.data, problem.settings);
     expect_proved(trained, problem.data, 1e-6);
-    steps.push_back(trained.fitted.fit.outer_steps);
+    steps.push_back(trained.fitted.common_steps + trained.fitted.fit.outer_steps);
+    // Twins replaced by their mean would lose lambda ||theta_1 - theta_2|| of the objective and gain nothing.
+    if (static_cast<Oddity>(i % kinds) == Oddity::identical_tasks &&
+        problem.data.tasks.size() > 1 && trained.fitted.lambda > 0) {
+      const Fit& fit = trained.fitted.fit;
+      const double distance = (fit.theta.row(0) - fit.theta.row(1)).norm();
+      if (std::isinf(trained.fitted.lambda)) {
+        EXPECT_EQ(distance, 0);
+      } else {
+        EXPECT_LE(trained.fitted.lambda * distance, fit.primal - fit.dual + 1e-12 * fit.primal);
+      }
+    }
   }
   std::sort(steps.begin(), steps.end());
   const Index median = steps[steps.size() / 2];
   std::printf("%zu problems to relative gap 1e-6: outer steps median %td, largest %td\n",
               steps.size(), median, steps.back());
   EXPECT_LE(median, 6);
-  EXPECT_LE(steps[steps.size() * 99 / 100], 25);
+  EXPECT_LE(steps.back(), 25);
 }
 
 TEST(Fit, WithoutSharingEqualsSeparateFits) {
@@ -167,6 +178,26 @@ TEST(Fit, ThreadsChangeNoBit) {
   }
 }
 
+// Pair duals of a larger lambda leave their balls at a smaller one: the proof must not rest on them.
+TEST(Fit, AWarmStartFromALargerLambdaIsProvedAnew) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    RandomProblem problem = random_problem(seed, Oddity::none);
+    problem.settings.lambda = "0.5max";
+    SCOPED_TRACE(problem.description);
+    const Trained strong = train(problem.data, problem.settings);
+    const Prepared& p = strong.prepared;
+    Fitted weak = strong.fitted;
+    weak.lambda = 0.1 * strong.fitted.lambda;
+    const MtmklProblem task{p.grams.tasks, p.y, p.C, weak.lambda, p.graph, p.weights};
+    weak.fit = fit(task, {.gap_tolerance = 1e-6}, {},
+                   {strong.fitted.fit.theta, strong.fitted.fit.alpha, strong.fitted.fit.nu});
+    EXPECT_EQ(weak.fit.status, Status::converged);
+    problem.settings.lambda = "0.05max";
+    const Verification check = verify(make_model(p, problem.settings, weak, ""), problem.data);
+    for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
+  }
+}
+
 TEST(Fit, WarmStartEndsAtTheSameValueInFewerSteps) {
   const RandomProblem problem = random_problem(3, Oddity::none);
   TrainSettings settings = problem.settings;
@@ -268,10 +299,12 @@ TEST(Fit, PublishedAlgorithmDoesNotConvergeAndSaysSo) {
     EXPECT_TRUE(check.findings.empty());
     EXPECT_NEAR(check.gap, fit.gap, 1e-9);
     EXPECT_EQ(fit.status == Status::converged, fit.gap <= 1e-4);
-    cycled += fit.status == Status::step_limit && fit.gap > 1e-2;
+    cycled += fit.status == Status::step_limit && fit.gap > 1e-2 && fit.cycle >= 2;
   }
-  std::printf("published algorithm: %d of 10 problems still at a gap above 1e-2 after 40 steps\n",
-              cycled);
+  std::printf(
+      "published algorithm: %d of 10 problems went round a cycle, still at a gap above 1e-2 after "
+      "40 steps\n",
+      cycled);
   EXPECT_GE(cycled, 5);
 }
 

@@ -188,7 +188,10 @@ TEST_F(Checker, NoticesEveryFalseProof) {
   expect_noticed([](Model& m) { m.certificate.nu *= 100; }, "leaves its ball");
   expect_noticed([](Model& m) { m.certificate.nu.setZero(); }, "the dual value is");
   expect_noticed([](Model& m) { m.settings.tolerance = 1e-14; }, "above the tolerance");
-  expect_noticed([](Model& m) { m.divisors[0] = 2; }, "the objective is");
+  expect_noticed([](Model& m) { m.divisors[0] = 2; },
+                 "the divisor of kernel gauss:1 is 1, not 2 as stated");
+  expect_noticed([](Model& m) { m.settings.lambda = "7"; }, "not 7 as the settings say");
+  expect_noticed([](Model& m) { m.settings.normalise = "variance"; }, "the divisor of kernel");
   expect_noticed(
       [](Model& m) {
         m.groups = {{}};
@@ -198,6 +201,26 @@ TEST_F(Checker, NoticesEveryFalseProof) {
         m.tasks[0].theta = Vector::Unit(3, 1);
       },
       "a group are not equal");
+}
+
+TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
+  for (const char* const normalise : {"variance", "tail:2"}) {
+    for (const char* const scale : {"standard", "minmax"}) {
+      RandomProblem problem = random_problem(43, Oddity::none);
+      problem.settings.kernels = "gauss:1 gauss:3 linear";
+      problem.settings.normalise = normalise;
+      problem.settings.scale = scale;
+      problem.settings.lambda = "0.1max";
+      const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
+      Model model =
+          make_model(prepared, problem.settings, fit_prepared(prepared, problem.settings, 1), "");
+      for (const std::string& finding : verify(model, problem.data).findings)
+        ADD_FAILURE() << finding;
+      model.scaling.shift[0] += 0.01;
+      EXPECT_NE(verify(model, problem.data).findings.at(0).find("the scaling of feature 'f1'"),
+                std::string::npos);
+    }
+  }
 }
 
 TEST_F(Checker, RejectsOtherData) {

@@ -140,6 +140,7 @@ void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
       .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
       .keep_going = [&] { return enter(Phase::theta_step); }};
   const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
+  if (next.groups == result.x.groups) return;
   enter(Phase::svms);
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
                               solver.alphas(result.x), svm_tolerance);
@@ -199,6 +200,10 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   if (start.nu.rows() == std::ssize(problem.graph))
     for (std::size_t i = 0; i < part.edges.size(); ++i)
       nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
+  for (Index i = 0; i < nu.rows(); ++i) {  // those of a larger lambda are cut to their balls
+    const double norm = nu.row(i).norm();
+    if (norm > solver.kappa()[i]) nu.row(i) *= solver.kappa()[i] / norm;
+  }
 
   const auto keep_going = [&] { return !progress || progress(report); };
   const auto enter = [&](Phase phase) {
@@ -216,6 +221,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
   if (!newton) mu = 0;
 
+  std::vector<Matrix> visited;  // by the published algorithm
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   for (Index step = 0;; ++step) {
@@ -236,7 +242,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       break;
     }
     const double inner_tolerance =
-        std::clamp(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal), 0.1 * gap);
+        std::min(0.1 * gap, std::max(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal)));
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
@@ -248,7 +254,11 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = Status::stopped;
       break;
     }
-    if (!newton) {  // the published algorithm takes the step as it is
+    if (!newton) {  // the published algorithm takes the step as it is, even to where it has been
+      for (std::size_t back = 1; back <= visited.size() && result.cycle == 0; ++back)
+        if ((next.theta - visited[visited.size() - back]).cwiseAbs().maxCoeff() < 1e-6 && back > 1)
+          result.cycle = static_cast<Index>(back);
+      visited.push_back(next.theta);
       x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
       nu = next.nu;
       continue;

@@ -34,6 +34,7 @@ struct PartResult {
   double dual = 0;
   Index outer_steps = 0;
   Index svm_solves = 0, theta_iterations = 0;
+  Index cycle = 0;  // of the published algorithm, (Fit)
   Status status = Status::converged;
 };
 

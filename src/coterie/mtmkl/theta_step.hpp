@@ -34,7 +34,7 @@ struct ThetaProblem {
 struct ThetaState {
   Matrix theta;    // T x M, consensus
   Matrix z;        // T x M, in D
-  Matrix v;        // T x M, dual of z (unscaled: rho v)
+  Matrix v;        // T x M, dual of z, not divided by rho
   Matrix nu;       // edges x M, pair duals
   double rho = 0;  // 0: chosen from the problem
 };

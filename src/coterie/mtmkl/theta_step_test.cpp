@@ -77,7 +77,6 @@ TEST(ThetaStep, NoFeasiblePointIsBetterThanTheGapAllows) {
 }
 
 TEST(ThetaStep, GroupsAreEqualBitForBitAndGrowWithKappa) {
-  Random random(2);
   std::size_t groups_before = 9;
   for (const double kappa : {1e-3, 0.05, 0.2, 5.0}) {
     Random same(7);

@@ -85,6 +85,7 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
     problem.lambda = std::numeric_limits<double>::infinity();
     Fit common = fit(problem, fit_settings, progress);
     fitted.lambda_max = lambda_max(problem, common);
+    fitted.common_steps = common.outer_steps;
     problem.lambda = choice.value * fitted.lambda_max;
     if (common.status ==
         Status::

@@ -39,7 +39,8 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
 struct Fitted {
   Fit fit;
   double lambda = 0;
-  double lambda_max = 0;  // 0 unless it was needed
+  double lambda_max = 0;   // 0 unless it was needed
+  Index common_steps = 0;  // outer steps of the fit at lambda = inf that found it
 };
 Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads,
                     const ProgressCallback& progress = {});

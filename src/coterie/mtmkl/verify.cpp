@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace coterie {
 
@@ -62,6 +64,84 @@ void check_fit_to_model(const Model& model, const Dataset& data,
   }
 }
 
+// The scale of a kernel on one task, docs/maths.md (26), (27), from its definition.
+double scale_on_task(const Kernel& kernel, const Matrix& X, const Task& task,
+                     const Normalisation& normalisation, bool tail,
+                     const PrecomputedMatrices& precomputed) {
+  const Index n = task.size();
+  Eigen::MatrixXd K(n, n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j)
+      K(i, j) = K(j, i) = base_kernel(kernel, X, task.rows[static_cast<std::size_t>(i)],
+                                      task.rows[static_cast<std::size_t>(j)], precomputed);
+  if (!tail) return K.trace() / static_cast<double>(n) - K.sum() / static_cast<double>(n * n);
+  const Eigen::MatrixXd centre =
+      Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1 / static_cast<double>(n));
+  const Eigen::MatrixXd centred = centre * K * centre;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(centred, Eigen::EigenvaluesOnly);
+  double sum = 0;  // eigenvalues come in increasing order
+  for (Index i = 0; i + normalisation.h < n; ++i) sum += eigen.eigenvalues()[i];
+  return sum / static_cast<double>(n);
+}
+
+// What the settings say the divisors must be, (25)-(27).
+void check_divisors(const Model& model, const Dataset& data, const Matrix& X,
+                    const PrecomputedMatrices& precomputed, std::vector<std::string>& findings) {
+  const Normalisation normalisation = parse_normalisation(model.settings.normalise);
+  using Kind = Normalisation::Kind;
+  for (std::size_t m = 0; m < model.kernels.size(); ++m) {
+    double expected = 1;
+    if (normalisation.kind == Kind::variance || normalisation.kind == Kind::tail) {
+      double variance = 0;
+      double tail = 0;
+      for (const Task& task : data.tasks) {
+        variance += scale_on_task(model.kernels[m], X, task, normalisation, false, precomputed) /
+                    static_cast<double>(data.tasks.size());
+        if (normalisation.kind == Kind::tail)
+          tail += scale_on_task(model.kernels[m], X, task, normalisation, true, precomputed) /
+                  static_cast<double>(data.tasks.size());
+      }
+      expected = normalisation.kind == Kind::variance ? variance : std::max(tail, 1e-3 * variance);
+    }
+    const double stated = model.divisors[static_cast<Index>(m)];
+    if (!(std::abs(stated - expected) <= 1e-6 * expected))
+      findings.push_back(fmt::format("the divisor of kernel {} is {:.10g}, not {:.10g} as stated",
+                                     to_string(model.kernels[m]), expected, stated));
+  }
+}
+
+// What the settings say the scaling must be, from the rows that some task uses.
+void check_scaling(const Model& model, const Dataset& data, std::vector<std::string>& findings) {
+  if (model.scaling.kind == Scaling::Kind::none) return;
+  std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
+  for (const Task& task : data.tasks)
+    for (const Index row : task.rows) used[static_cast<std::size_t>(row)] = true;
+  for (Index j = 0; j < data.X.cols(); ++j) {
+    double count = 0;
+    double sum = 0;
+    double squares = 0;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (Index i = 0; i < data.X.rows(); ++i) {
+      if (!used[static_cast<std::size_t>(i)]) continue;
+      count += 1;
+      sum += data.X(i, j);
+      low = std::min(low, data.X(i, j));
+      high = std::max(high, data.X(i, j));
+    }
+    for (Index i = 0; i < data.X.rows(); ++i)
+      if (used[static_cast<std::size_t>(i)]) squares += std::pow(data.X(i, j) - sum / count, 2);
+    const bool standard = model.scaling.kind == Scaling::Kind::standard;
+    const double shift = low == high ? low : standard ? sum / count : low;
+    const double spread = low == high ? 1 : standard ? std::sqrt(squares / count) : high - low;
+    const double size = std::max({std::abs(low), std::abs(high), spread});
+    if (!(std::abs(model.scaling.shift[j] - shift) <= 1e-9 * size) ||
+        !(std::abs(model.scaling.factor[j] * spread - 1) <= 1e-6))
+      findings.push_back(fmt::format("the scaling of feature '{}' is not that of the data",
+                                     model.features[static_cast<std::size_t>(j)]));
+  }
+}
+
 }  // namespace
 
 Verification verify(const Model& model, const Dataset& data,
@@ -82,6 +162,13 @@ Verification verify(const Model& model, const Dataset& data,
     for (Index i = 0; i < X.rows(); ++i)
       for (Index j = 0; j < X.cols(); ++j)
         X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
+
+  check_scaling(model, data, check.findings);
+  check_divisors(model, data, X, precomputed, check.findings);
+  const LambdaChoice wanted = parse_lambda(model.settings.lambda);
+  if (!wanted.relative && wanted.value != lambda)
+    check.findings.push_back(fmt::format("lambda is {:.10g}, not {} as the settings say", lambda,
+                                         model.settings.lambda));
 
   // Per task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha).
   std::vector<std::vector<double>> S(T, std::vector<double>(M, 0));

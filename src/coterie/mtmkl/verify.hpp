@@ -1,5 +1,6 @@
 // The separate check of a model's proof of optimality: plain loops over raw data and the definition of every kernel, sharing no
-// code with the solver, the Gram matrices or BLAS. docs/maths.md (5).
+// code with the solver, the Gram matrices or BLAS. docs/maths.md (5). Scaling and divisors are recomputed too; the tasks' C and the
+// task graph are part of the problem that the model states.
 #pragma once
 
 #include <string>
