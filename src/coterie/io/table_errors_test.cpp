@@ -65,6 +65,8 @@ TEST_F(TableErrors, ShowLittleAndPrintable) {
 
 TEST_F(TableErrors, Rows) {
   EXPECT_EQ(csv("f1,f2,label\n1,x\n"),
+            "a.csv:2:3: 2 fields, but the header has 3. Give every row the same number of fields.");
+  EXPECT_EQ(csv("f1,f2,label\n1,x,a\n"),
             "a.csv:2:3: column 'f2' holds 'x', which is not a number. Correct it, or leave the "
             "column out with "
             "--drop f2.");
