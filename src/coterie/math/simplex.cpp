@@ -51,7 +51,7 @@ Vector project_onto_simplex(ConstVectorRef v) {
 }
 
 Vector project_onto_norm_ball(ConstVectorRef v, double p) {
-  const Vector positive = v.cwiseMax(0.0);
+  Vector positive = v.cwiseMax(0.0);
   if (std::isinf(p)) return positive.cwiseMin(1.0);
   const double norm = norm_p(positive, p);
   if (norm <= 1) return positive;

@@ -123,6 +123,16 @@ TEST(Fit, BeyondLambdaMaxEqualsOneCommonKernel) {
   }
 }
 
+TEST(Fit, OneKernelAndARelativeLambdaShareIt) {
+  RandomProblem problem = random_problem(9, Oddity::unequal_sizes);
+  problem.settings.kernels = "gauss:2";
+  problem.settings.norm = 1;
+  problem.settings.lambda = "0.1max";
+  const Trained trained = train(problem.data, problem.settings);
+  expect_proved(trained, problem.data, 1e-6);
+  EXPECT_EQ(trained.fitted.fit.groups.size(), 1U);
+}
+
 TEST(Fit, OneKernelIsAPlainSvm) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     RandomProblem problem = random_problem(seed, Oddity::none);

@@ -87,9 +87,10 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
     fitted.lambda_max = lambda_max(problem, common);
     fitted.common_steps = common.outer_steps;
     problem.lambda = choice.value * fitted.lambda_max;
-    if (common.status ==
-        Status::
-            stopped) {  // what is there is still a feasible answer, of the problem with lambda = inf
+    // Stopped: what is there is still a feasible answer, of the problem with lambda = inf. And where every positive lambda fuses all
+    // tasks (a single kernel, for one), that problem is the answer.
+    const bool always_fused = fitted.lambda_max == 0 && choice.value > 0;
+    if (common.status == Status::stopped || always_fused) {
       fitted.lambda = std::numeric_limits<double>::infinity();
       fitted.fit = std::move(common);
       return fitted;
