@@ -111,7 +111,7 @@ class Admm {
     for (Index t = 0; t < T_; ++t) {
       Eigen::MatrixXd A = problem_.B[static_cast<std::size_t>(t)];
       A.diagonal().array() += s_.rho * (degree_[t] + 1);
-      inverse_.push_back(A.llt().solve(Eigen::MatrixXd::Identity(M_, M_)));
+      inverse_.emplace_back(A.llt().solve(Eigen::MatrixXd::Identity(M_, M_)));
     }
     drive_ = pull(problem_.graph, s_.nu, T_);
   }

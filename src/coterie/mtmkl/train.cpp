@@ -16,7 +16,9 @@ namespace {
 Vector costs_of_tasks(const Dataset& data, const TrainSettings& settings,
                       const std::map<std::string, double>& task_C) {
   Vector C = Vector::Constant(std::ssize(data.tasks), settings.C);
-  for (const auto& [name, value] : task_C) {
+  for (const auto& entry : task_C) {
+    const std::string& name = entry.first;
+    const double value = entry.second;
     const auto place = std::find_if(data.tasks.begin(), data.tasks.end(),
                                     [&](const Task& task) { return task.name == name; });
     if (place == data.tasks.end()) {
