@@ -53,18 +53,12 @@ MtmklProblem problem_of(const Prepared& prepared, double lambda) {
   return {prepared.grams.tasks, prepared.y, prepared.C, lambda, prepared.graph, prepared.weights};
 }
 
-Matrix mixed(const TaskGrams& grams, ConstVectorRef theta) {
-  Matrix K = Matrix::Zero(grams.front().rows(), grams.front().cols());
-  for (std::size_t m = 0; m < grams.size(); ++m) K += theta[static_cast<Index>(m)] * grams[m];
-  return K;
-}
-
 // The T SVMs once, cold, at the final kernels, by LIBSVM with its default stopping rule.
 double libsvm_pass(const Prepared& prepared, const Fit& fit) {
   double seconds = 0;
   for (std::size_t t = 0; t < prepared.y.size(); ++t)
     seconds += libsvm_on_matrix(
-                   mixed(prepared.grams.tasks[t], fit.theta.row(static_cast<Index>(t)).transpose()),
+                   prepared.grams.tasks[t].mixed(fit.theta.row(static_cast<Index>(t)).transpose()),
                    prepared.y[t], prepared.C[t][0], 1e-3)
                    .seconds;
   return seconds;
@@ -221,19 +215,20 @@ Report part_svm() {
           double our_seconds = 0;
           double their_seconds = 0;
           for (std::size_t t = 0; t < c.prepared.y.size(); ++t) {
-            const TaskGrams base{mixed(c.prepared.grams.tasks[t], c.prepared.weights.uniform(10))};
+            const Matrix K_uniform =
+                c.prepared.grams.tasks[t].mixed(c.prepared.weights.uniform(10));
+            const TaskGrams base({K_uniform});
             const Vector& y = c.prepared.y[t];
             const Vector ones = Vector::Ones(y.size());
             const Watch watch;
-            MixedGram K(base, Vector::Ones(1));
             const SvmResult svm =
-                solve_svm(K, {y, ones, c.prepared.C[t]}, Vector(), {.gap_tolerance = gap});
+                train_svm(base, Vector::Ones(1), y, ones, c.prepared.C[t], {.gap_tolerance = gap});
             our_seconds += watch.seconds();
             double epsilon = 0.1;
             ReferenceRun run;
             do {
               epsilon *= 0.3;
-              run = libsvm_on_matrix(base[0], y, C, epsilon);
+              run = libsvm_on_matrix(K_uniform, y, C, epsilon);
             } while (svm.primal - run.objective > gap * std::max(1.0, svm.primal) &&
                      epsilon > 1e-12);
             their_seconds += run.seconds;

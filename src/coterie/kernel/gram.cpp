@@ -6,9 +6,9 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
-#include <exception>
 #include <functional>
 
+#include "coterie/kernel/feature_roots.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/scale.hpp"
 #include "coterie/math/parallel.hpp"
@@ -19,31 +19,10 @@ namespace {
 using Kind = Kernel::Kind;
 using RowName = std::function<std::string(Index)>;  // how an error names a row
 
-constexpr Index kLongestChain = 7;           // halvings of a width between two exponentials
 constexpr double kSymmetry = 1e-8;           // |P_ij - P_ji| <= kSymmetry max |P|
 constexpr double kNegativity = 1e-8;         // smallest eigenvalue >= -kNegativity largest
 constexpr double kLeastTail = 1e-3;          // tail divisor >= kLeastTail variance divisor
 constexpr double kConstantVariance = 1e-14;  // of the mean diagonal: nothing but rounding
-
-// Kernels of the features that look at the same columns.
-struct Block {
-  std::vector<Index> columns;  // empty: all
-  std::vector<Index> kernels;
-};
-
-std::vector<Block> blocks_of(const std::vector<Kernel>& kernels) {
-  std::vector<Block> blocks;
-  for (Index m = 0; m < std::ssize(kernels); ++m) {
-    if (kernels[m].kind == Kind::precomputed) continue;
-    assert(kernels[m].block.empty() == kernels[m].columns.empty());
-    auto block = std::find_if(blocks.begin(), blocks.end(), [&](const Block& other) {
-      return other.columns == kernels[m].columns;
-    });
-    if (block == blocks.end()) block = blocks.insert(block, {kernels[m].columns, {}});
-    block->kernels.push_back(m);
-  }
-  return blocks;
-}
 
 [[noreturn]] void fail_at_zero(const Kernel& kernel, const std::string& row) {
   Kernel raw = kernel;
@@ -52,6 +31,11 @@ std::vector<Block> blocks_of(const std::vector<Kernel>& kernels) {
       "{} is a zero vector, which kernel '{}' cannot normalise. Use '{}' or --normalise none, "
       "remove the row, or shift the data with --scale standard.",
       row, to_string(kernel), to_string(raw)));
+}
+
+Matrix gather(const Matrix& X, const std::vector<Index>& rows, const std::vector<Index>& columns) {
+  if (columns.empty()) return X(rows, Eigen::all);
+  return X(rows, columns);
 }
 
 void check_nonnegative(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
@@ -64,8 +48,7 @@ void check_nonnegative(const Kernel& kernel, const Matrix& X, const RowName& row
             row_name(i), X(i, k), to_string(kernel)));
 }
 
-void check_finite(const Kernel& kernel, const Matrix& K, const std::string& where) {
-  if ((0 * K.array()).sum() == 0) return;  // 0 times infinity is no number; faster than allFinite
+[[noreturn]] void fail_too_large(const Kernel& kernel, const std::string& where) {
   throw InputError(fmt::format("kernel '{}' is too large for a number {}. Use --scale standard{}.",
                                to_string(kernel), where,
                                kernel.kind == Kind::poly ? " or a lower degree" : ""));
@@ -83,87 +66,10 @@ Index degree_of(const Kernel& kernel) {
   return kernel.kind == Kind::poly ? static_cast<Index>(kernel.parameter) : 1;
 }
 
-// linear and poly: ((g_ij + c) / sqrt((g_ii + c) (g_jj + c)))^degree. To divide before raising keeps numbers small.
-Matrix product_kernel(const Kernel& kernel, const Matrix& G, const RowName& row_name) {
-  const Index n = G.rows();
-  const Vector diagonal = G.diagonal().array() + kernel.offset;
-  const Vector scale = inverse_norms(kernel, diagonal, row_name);
-  Matrix K(n, n);
-  Vector row(n);
-  for (Index i = 0; i < n; ++i) {
-    const Index count = n - i;
-    row.head(count) = (G.row(i).tail(count).transpose().array() + kernel.offset) * scale[i] *
-                      scale.tail(count).array();
-    raise(row.head(count), degree_of(kernel));
-    K.row(i).tail(count) = row.head(count).transpose();
-  }
-  mirror(K);
-  if (!kernel.raw) K.diagonal().setOnes();
-  return K;
-}
-
-Matrix chi2_kernel(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
-  check_nonnegative(kernel, X, row_name);
-  const Vector diagonal = row_sums(X);
-  const Vector scale = inverse_norms(kernel, diagonal, row_name);
-  Matrix K = symmetric_matrix(chi2_similarities(X), diagonal);
-  if (kernel.raw) return K;
-  // The product of the scales first: it is the same for (i, j) and (j, i).
-  for (Index i = 0; i < K.rows(); ++i) K.row(i).array() *= (scale * scale[i]).transpose().array();
-  K.diagonal().setOnes();
-  return K;
-}
-
 // exp(-rate distance), where a kernel of half the width has the rate of gauss times 4, that of laplace times 2.
 double rate_of(const Kernel& kernel) {
   const double s = kernel.parameter;
   return kernel.kind == Kind::gauss ? 1 / (2 * s * s) : 1 / s;
-}
-
-// All kernels of one kind, from the widest to the narrowest: each chain of halved widths takes one exponential.
-void fill_exponentials(const Pairs& distances, const std::vector<Kernel>& kernels,
-                       std::vector<Index> chosen, Index n, TaskGrams& K) {
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [&](Index a, Index b) { return kernels[a].parameter > kernels[b].parameter; });
-  const Vector ones = Vector::Ones(n);
-  while (!chosen.empty()) {
-    Index m = chosen.front();
-    chosen.erase(chosen.begin());
-    Pairs values = distances;
-    decay(values, rate_of(kernels[m]));
-    K[m] = symmetric_matrix(values, ones);
-    for (Index halvings = 0; halvings < kLongestChain; ++halvings) {
-      const auto next = std::find_if(chosen.begin(), chosen.end(), [&](Index other) {
-        return 2 * kernels[other].parameter == kernels[m].parameter;
-      });
-      if (next == chosen.end()) break;
-      m = *next;
-      chosen.erase(next);
-      raise(values, kernels[m].kind == Kind::gauss ? 4 : 2);
-      K[m] = symmetric_matrix(values, ones);
-    }
-  }
-}
-
-void fill_block(const Matrix& X, const std::vector<Kernel>& kernels, const Block& block,
-                const RowName& row_name, TaskGrams& K) {
-  const auto of_kind = [&](Kind kind) {
-    std::vector<Index> chosen;
-    for (const Index m : block.kernels)
-      if (kernels[m].kind == kind) chosen.push_back(m);
-    return chosen;
-  };
-  std::vector<Index> products = of_kind(Kind::linear);
-  for (const Index m : of_kind(Kind::poly)) products.push_back(m);
-
-  const Matrix G = products.empty() ? Matrix() : inner_products(X);
-  for (const Index m : products) K[m] = product_kernel(kernels[m], G, row_name);
-  if (const std::vector<Index> gauss = of_kind(Kind::gauss); !gauss.empty())
-    fill_exponentials(squared_distances(X, products.empty() ? nullptr : &G), kernels, gauss,
-                      X.rows(), K);
-  if (const std::vector<Index> laplace = of_kind(Kind::laplace); !laplace.empty())
-    fill_exponentials(absolute_distances(X), kernels, laplace, X.rows(), K);
-  for (const Index m : of_kind(Kind::chi2)) K[m] = chi2_kernel(kernels[m], X, row_name);
 }
 
 const Matrix& find_precomputed(const Kernel& kernel, const PrecomputedMatrices& precomputed) {
@@ -197,67 +103,140 @@ void check_precomputed(const Kernel& kernel, const Matrix& P, Index rows) {
             name, i + 1, j + 1, P(i, j), j + 1, i + 1, P(j, i)));
 }
 
-Matrix precomputed_kernel(const Kernel& kernel, const Matrix& P, const Task& task) {
-  const Index n = task.size();
-  Matrix K(n, n);
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < n; ++j)
-      K(i, j) = (P(task.rows[i], task.rows[j]) + P(task.rows[j], task.rows[i])) / 2;
-  if (n == 0) return K;
+// What would go wrong later, task by task: zero vectors that must be normalised, negative features under chi2, numbers too large.
+void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>& kernels,
+                const RootPlan& plan, const FeatureRoots& roots) {
+  const RowName row_name = [&](Index i) {
+    return fmt::format("row {} of the data (task '{}')", i + 1, task.name);
+  };
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    const Kernel& kernel = kernels[m];
+    if (kernel.kind == Kind::gauss || kernel.kind == Kind::laplace) continue;
+    const Vector& diagonal = roots.diagonal(plan.terms[m].root);
+    if (kernel.kind == Kind::chi2)
+      for (const Index i : task.rows)
+        check_nonnegative(kernel, gather(data.X, {i}, kernel.columns),
+                          [&](Index) { return row_name(i); });
+    double largest = 0;
+    for (const Index i : task.rows) {
+      if (!kernel.raw && !(diagonal[i] > 0)) {
+        if (kernel.kind != Kind::precomputed) fail_at_zero(kernel, row_name(i));
+        throw InputError(fmt::format(
+            "kernel '{0}': the diagonal of row {1} (task '{2}') is {3}, which cannot be normalised "
+            "to 1. Use '{0}:raw' or --normalise none, or remove the row.",
+            to_string(kernel), i + 1, task.name, diagonal[i]));
+      }
+      largest = std::max(largest, std::abs(diagonal[i]));
+    }
+    // No entry is larger than the largest of the diagonal, by Cauchy and Schwarz.
+    const double power = kernel.raw ? static_cast<double>(degree_of(kernel)) : 1.0;
+    if (!std::isfinite(std::pow(largest, power)))
+      fail_too_large(kernel, fmt::format("on task '{}'", task.name));
+  }
+}
 
+void check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
+  if (K.rows() == 0) return;
   const Vector spectrum = eigenvalues(K);
-  if (spectrum[0] < -kNegativity * spectrum[n - 1])
+  const double least = spectrum[0];
+  const double most = spectrum[K.rows() - 1];
+  if (least < -kNegativity * most)
     throw InputError(fmt::format(
         "kernel '{}' is not positive semidefinite on task '{}': its eigenvalues run from {:.6g} to "
         "{:.6g}. Add a multiple of the identity to the matrix, or use another kernel.",
-        to_string(kernel), task.name, spectrum[0], spectrum[n - 1]));
-  if (kernel.raw) return K;
-
-  for (Index i = 0; i < n; ++i)
-    if (!(K(i, i) > 0))
-      throw InputError(fmt::format(
-          "kernel '{0}': the diagonal of row {1} (task '{2}') is {3}, which cannot be normalised "
-          "to 1. Use '{0}:raw' or --normalise none, or remove the row.",
-          to_string(kernel), task.rows[i] + 1, task.name, K(i, i)));
-  const Vector scale = K.diagonal().cwiseSqrt().cwiseInverse();
-  for (Index i = 0; i < n; ++i) K.row(i).array() *= (scale * scale[i]).transpose().array();
-  K.diagonal().setOnes();
-  return K;
+        to_string(kernel), task.name, least, most));
 }
 
-Matrix gather(const Matrix& X, const std::vector<Index>& rows, const std::vector<Index>& columns) {
-  if (columns.empty()) return X(rows, Eigen::all);
-  return X(rows, columns);
-}
-
-TaskGrams compute_task(const Dataset& data, const Task& task, const std::vector<Kernel>& kernels,
-                       const std::vector<Block>& blocks, const PrecomputedMatrices& precomputed) {
-  const RowName row_name = [&](Index i) {
-    return fmt::format("row {} of the data (task '{}')", task.rows[i] + 1, task.name);
-  };
-  TaskGrams K(kernels.size());
-  for (const Block& block : blocks)
-    fill_block(gather(data.X, task.rows, block.columns), kernels, block, row_name, K);
-  for (Index m = 0; m < std::ssize(kernels); ++m) {
-    if (kernels[m].kind == Kind::precomputed)
-      K[m] = precomputed_kernel(kernels[m], find_precomputed(kernels[m], precomputed), task);
-    check_finite(kernels[m], K[m], fmt::format("on task '{}'", task.name));
+// The samples whose matrices are stored together: all that occur when tasks share so many that one matrix for all is smaller
+// than one for each, otherwise those of one task.
+std::vector<std::vector<Index>> stored_sets(const Dataset& data) {
+  std::vector<std::vector<Index>> sets;
+  std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
+  double separate = 0;
+  for (const Task& task : data.tasks) {
+    sets.push_back(task.rows);
+    separate += std::pow(static_cast<double>(task.size()), 2);
+    for (const Index i : task.rows) used[static_cast<std::size_t>(i)] = true;
   }
-  return K;
+  std::vector<Index> all;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) all.push_back(static_cast<Index>(i));
+  if (std::pow(static_cast<double>(all.size()), 2) < separate) return {all};
+  return sets;
 }
 
-// Finds the divisors (26) and (27), and divides by them.
-void divide(Grams& grams, const std::vector<Kernel>& kernels, const Normalisation& normalisation,
-            int threads) {
+// Some rows of a symmetric matrix from their diagonal on, and their mirror images: no two strips touch the same entries.
+constexpr Index kStrip = 128;
+void fill_strip(const FeatureRoots& roots, const std::vector<Index>& samples, Index begin,
+                std::vector<Matrix>& R) {
+  const Index n = std::ssize(samples);
+  const Index count = std::min(kStrip, n - begin);
+  std::vector<double*> out;
+  for (Matrix& root : R) out.push_back(root.data() + begin * n + begin);
+  const std::span<const Index> from = std::span(samples).subspan(static_cast<std::size_t>(begin));
+  roots.values(from.first(static_cast<std::size_t>(count)), from, out.data(), n);
+  constexpr Index tile = 32;  // two tiles of 8 KiB stay in the nearest cache
+  for (Matrix& K : R)
+    for (Index j0 = begin; j0 < n; j0 += tile)
+      for (Index i0 = begin; i0 < begin + count; i0 += tile)
+        for (Index j = j0; j < std::min(n, j0 + tile); ++j)
+          for (Index i = i0; i < std::min({begin + count, i0 + tile, j}); ++i) K(j, i) = K(i, j);
+}
+
+std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
+                             const std::shared_ptr<const KernelPowers>& powers, int threads) {
+  const std::vector<std::vector<Index>> sets = stored_sets(data);
+  std::vector<std::vector<Matrix>> stored(sets.size());
+  struct Strip {
+    std::size_t set;
+    Index begin;
+  };
+  std::vector<Strip> strips;
+  for (std::size_t k = 0; k < sets.size(); ++k) {
+    const Index n = std::ssize(sets[k]);
+    for (Index r = 0; r < powers->roots(); ++r) stored[k].emplace_back(n, n);
+    for (Index begin = 0; begin < n; begin += kStrip) strips.push_back({k, begin});
+  }
+  parallel_for(std::ssize(strips), threads, [&](Index item) {
+    const Strip& strip = strips[item];
+    fill_strip(roots, sets[strip.set], strip.begin, stored[strip.set]);
+  });
+  std::vector<std::shared_ptr<const RootSource>> sources;
+  for (std::vector<Matrix>& matrices : stored)
+    sources.push_back(std::make_shared<StoredRoots>(std::move(matrices)));
+
+  const bool together = sets.size() != data.tasks.size() || sets.size() == 1;
+  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), 0);
+  if (together && !sets.empty())
+    for (Index k = 0; k < std::ssize(sets[0]); ++k) place[sets[0][k]] = k;
+  std::vector<TaskGrams> tasks;
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    std::vector<Index> samples(data.tasks[t].rows.size());
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      samples[i] = together ? place[data.tasks[t].rows[i]] : static_cast<Index>(i);
+    tasks.emplace_back(sources[together ? 0 : t], powers, std::move(samples));
+  }
+  return tasks;
+}
+
+// The divisors (26) and (27).
+void find_divisors(const std::vector<Kernel>& kernels, const Normalisation& normalisation,
+                   int threads, Grams& grams) {
   const Index T = std::ssize(grams.tasks);
   const Index M = std::ssize(kernels);
   const bool use_tail = normalisation.kind == Normalisation::Kind::tail;
   Matrix variances(T, M);
   Matrix tails(T, M);
+  Matrix diagonals(T, M);
   parallel_for(T * M, threads, [&](Index item) {
-    const Matrix& K = grams.tasks[item / M][item % M];
-    variances(item / M, item % M) = variance(K);
-    if (use_tail) tails(item / M, item % M) = tail(K, normalisation.h);
+    const Index t = item / M;
+    const Index m = item % M;
+    const Matrix K = grams.tasks[t].kernel(m);
+    variances(t, m) = variance(K);
+    tails(t, m) = use_tail ? tail(K, normalisation.h) : 0;
+    diagonals(t, m) = 0;
+    for (Index i = 0; i < K.rows(); ++i)
+      diagonals(t, m) += std::abs(K(i, i)) / static_cast<double>(K.rows());
   });
 
   for (Index m = 0; m < M; ++m) {
@@ -265,11 +244,9 @@ void divide(Grams& grams, const std::vector<Kernel>& kernels, const Normalisatio
     double mean_tail = 0;
     double mean_diagonal = 0;
     for (Index t = 0; t < T; ++t) {
-      const Matrix& K = grams.tasks[t][m];
       mean_variance += variances(t, m) / static_cast<double>(T);
-      if (use_tail) mean_tail += tails(t, m) / static_cast<double>(T);
-      for (Index i = 0; i < K.rows(); ++i)
-        mean_diagonal += std::abs(K(i, i)) / static_cast<double>(T * K.rows());
+      mean_tail += tails(t, m) / static_cast<double>(T);
+      mean_diagonal += diagonals(t, m) / static_cast<double>(T);
     }
     if (!(mean_variance > kConstantVariance * mean_diagonal))
       throw InputError(fmt::format(
@@ -283,8 +260,6 @@ void divide(Grams& grams, const std::vector<Kernel>& kernels, const Normalisatio
       grams.divisors[m] = std::max(mean_tail, bound);
     }
   }
-  parallel_for(T * M, threads,
-               [&](Index item) { grams.tasks[item / M][item % M] /= grams.divisors[item % M]; });
 }
 
 }  // namespace
@@ -332,34 +307,48 @@ std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& 
   return kernels;
 }
 
+double stored_bytes(const Dataset& data, const std::vector<Kernel>& kernels) {
+  double entries = 0;
+  for (const std::vector<Index>& set : stored_sets(data))
+    entries += std::pow(static_cast<double>(set.size()), 2);
+  return 8 * entries * static_cast<double>(plan_roots(kernels).roots.size());
+}
+
 Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
-                    int threads) {
+                    int threads, Storage storage) {
   const SingleThreadedBlas guard;
   for (const Kernel& kernel : kernels)
     if (kernel.kind == Kind::precomputed)
       check_precomputed(kernel, find_precomputed(kernel, precomputed), data.X.rows());
 
-  const Index T = std::ssize(data.tasks);
-  const std::vector<Block> blocks = blocks_of(kernels);
+  const RootPlan plan = plan_roots(kernels);
+  const auto roots = std::make_shared<FeatureRoots>(data.X, plan.roots, precomputed);
+  for (const Task& task : data.tasks) check_task(data, task, kernels, plan, *roots);
+
   Grams grams;
-  grams.tasks.resize(T);
   grams.divisors = Vector::Ones(std::ssize(kernels));
-  // Errors wait, so that the first task's is thrown whichever thread is first.
-  std::vector<std::exception_ptr> errors(T);
-  parallel_for(T, threads, [&](Index t) {
-    try {
-      grams.tasks[t] = compute_task(data, data.tasks[t], kernels, blocks, precomputed);
-    } catch (...) {
-      errors[t] = std::current_exception();
-    }
-  });
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  const auto make = [&](const std::shared_ptr<const KernelPowers>& powers) {
+    if (storage == Storage::stored) return store(data, *roots, powers, threads);
+    std::vector<TaskGrams> tasks;
+    for (const Task& task : data.tasks) tasks.emplace_back(roots, powers, task.rows);
+    return tasks;
+  };
+  grams.tasks = make(std::make_shared<KernelPowers>(plan.terms));
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    for (Index m = 0; m < std::ssize(kernels); ++m)
+      if (kernels[m].kind == Kind::precomputed)
+        check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
 
   const bool scaled = normalisation.kind == Normalisation::Kind::variance ||
                       normalisation.kind == Normalisation::Kind::tail;
-  if (scaled && T > 0) divide(grams, kernels, normalisation, threads);
+  if (!scaled || data.tasks.empty()) return grams;
+  find_divisors(kernels, normalisation, threads, grams);
+  std::vector<KernelTerm> terms = plan.terms;
+  for (std::size_t m = 0; m < terms.size(); ++m)
+    terms[m].factor = 1 / grams.divisors[static_cast<Index>(m)];
+  const auto powers = std::make_shared<const KernelPowers>(std::move(terms));
+  for (TaskGrams& task : grams.tasks) task = TaskGrams(task, powers);
   return grams;
 }
 
@@ -399,7 +388,7 @@ Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B) {
     case Kind::laplace:
       K = kernel.kind == Kind::gauss ? squared_distances(std::move(X), std::move(Z))
                                      : absolute_distances(X, Z);
-      decay(Eigen::Map<Vector>(K.data(), K.size()), rate_of(kernel));
+      decay(K.data(), K.size(), rate_of(kernel), K.data());
       return K;
     case Kind::precomputed:
       throw InputError(
@@ -411,7 +400,7 @@ Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B) {
   const Vector right = inverse_norms(kernel, z, second);
   for (Index i = 0; i < K.rows(); ++i) K.row(i).array() *= left[i] * right.transpose().array();
   raise(Eigen::Map<Vector>(K.data(), K.size()), degree_of(kernel));
-  check_finite(kernel, K, "on these samples");
+  if (!K.allFinite()) fail_too_large(kernel, "on these samples");
   return K;
 }
 

@@ -2,9 +2,7 @@
 //
 //   K^m_ij = k_m(x_i, x_j) / d_m,   one divisor d_m per kernel, the same in every task
 //
-// Per task and block of columns, one matrix of inner products serves linear, poly and gauss kernels, and one set of distances all
-// widths. Where a width is exactly half another, exp(-d/(2 (s/2)^2)) = exp(-d/(2 s^2))^4 saves the exponential; a chain of
-// seven halvings (1 to 128) loses a factor 4^7 of the unit rounding, 2e-12, and a longer one starts anew.
+// They are kept as their roots (task_grams.hpp), stored or computed when asked for.
 #pragma once
 
 #include <map>
@@ -14,12 +12,10 @@
 
 #include "coterie/data/dataset.hpp"
 #include "coterie/kernel/kernel.hpp"
+#include "coterie/kernel/task_grams.hpp"
 #include "coterie/math/types.hpp"
 
 namespace coterie {
-
-// K^1 .. K^M of one task, each n x n and symmetric.
-using TaskGrams = std::vector<Matrix>;
 
 // The matrices behind `precomputed:FILE` kernels, by file name; rows and columns are the rows of Dataset::X.
 using PrecomputedMatrices = std::map<std::string, Matrix>;
@@ -42,7 +38,7 @@ Normalisation parse_normalisation(
 std::string to_string(const Normalisation& normalisation);
 
 struct Grams {
-  std::vector<TaskGrams> tasks;  // divided by the divisors already
+  std::vector<TaskGrams> tasks;  // divided by the divisors
   Vector divisors;               // one per kernel, (25)-(27); all 1 for cosine and none
   std::vector<Index> bounded;    // kernels whose tail divisor was lifted to its lower bound
 };
@@ -52,13 +48,20 @@ struct Grams {
 std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& normalisation,
                                     const std::vector<std::string>& features);
 
+// Where the values of the roots are: in memory, or computed from the features whenever they are needed.
+enum class Storage { stored, on_demand };
+
+// What Storage::stored takes.
+double stored_bytes(const Dataset& data, const std::vector<Kernel>& kernels);
+
 // Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data
 // (zero vector under a normalised kernel, negative features under chi2, numbers too large, a precomputed matrix of the wrong
 // size, not symmetric, or not positive semidefinite, a constant kernel under `variance` or `tail`); of several errors, always
-// that of the first task. The number of threads changes no bit.
+// that of the first task. The number of threads changes no bit. With Storage::on_demand precomputed matrices must outlive the
+// result.
 Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
-                    int threads);
+                    int threads, Storage storage = Storage::stored);
 
 // Kernel values between rows of A and rows of B (a.rows x b.rows), for prediction; divided by nothing but the norms.
 // Not for precomputed kernels. B should be the samples of the model: distances are computed around their mean.

@@ -58,17 +58,6 @@ double squared_distance(double norm_x, double norm_z, double product, const doub
   return distance > kCancelled * norms ? distance : direct_squared_distance(x, z, size);
 }
 
-// Calls row(i, begin, count) for the pairs (i, i+1) .. (i, n-1), which begin at `begin`.
-template <typename Row>
-void for_each_row_of_pairs(Index n, const Row& row) {
-  Index begin = 0;
-  for (Index i = 0; i + 1 < n; ++i) {
-    const Index count = n - 1 - i;
-    row(i, begin, count);
-    begin += count;
-  }
-}
-
 }  // namespace
 
 SingleThreadedBlas::SingleThreadedBlas() {
@@ -82,14 +71,6 @@ SingleThreadedBlas::SingleThreadedBlas() {
 SingleThreadedBlas::~SingleThreadedBlas() {
   const std::scoped_lock lock(blas_mutex);
   if (--blas_users == 0) openblas_set_num_threads(blas_threads);
-}
-
-Matrix inner_products(const Matrix& X) {
-  Matrix G(X.rows(), X.rows());
-  if (G.size() > 0)
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, narrow(X.rows()), narrow(X.cols()), 1,
-                X.data(), leading(X), 0, G.data(), leading(G));
-  return G;
 }
 
 Matrix inner_products(const Matrix& A, const Matrix& B) {
@@ -108,28 +89,40 @@ Vector squared_norms(const Matrix& X) {
   return norms;
 }
 
-Pairs squared_distances(const Matrix& X, const Matrix* products) {
-  const Index n = X.rows();
+bool centre_if_far(Matrix& X) {
   const Vector mean = column_means(X);
-  const Matrix centred = X.rowwise() - mean.transpose();
+  Matrix centred = X.rowwise() - mean.transpose();
   const double spread =
-      ordered_sum(squared_norms(centred)) / static_cast<double>(std::max<Index>(1, n));
-  const bool far = !(ordered_sum(mean.cwiseAbs2()) <= spread);
+      ordered_sum(squared_norms(centred)) / static_cast<double>(std::max<Index>(1, X.rows()));
+  if (ordered_sum(mean.cwiseAbs2()) <= spread) return false;
+  X = std::move(centred);
+  return true;
+}
 
-  const bool reuse = products != nullptr && !far;
-  const Matrix own = reuse ? Matrix() : inner_products(centred);
-  const Matrix& G = reuse ? *products : own;
-  const Vector norms = G.diagonal();
-  Pairs pairs(n * (n - 1) / 2);
-  for_each_row_of_pairs(n, [&](Index i, Index begin, Index count) {
-    const double* x = X.data() + i * X.cols();
-    for (Index k = 0; k < count; ++k) {
-      const Index j = i + 1 + k;
-      const double* z = X.data() + j * X.cols();
-      pairs[begin + k] = squared_distance(norms[i], norms[j], G(i, j), x, z, X.cols());
+Matrix squared_distances_from(Matrix products, const Vector& norms, const Matrix& X,
+                              std::span<const Index> rows, std::span<const Index> columns) {
+  Vector right(std::ssize(columns));
+  for (Index l = 0; l < right.size(); ++l) right[l] = norms[columns[static_cast<std::size_t>(l)]];
+  for (Index k = 0; k < products.rows(); ++k) {
+    double* row = products.row(k).data();
+    const Index i = rows[static_cast<std::size_t>(k)];
+    const double own = norms[i];
+    const double* other = right.data();
+    Index cancelled = 0;
+    for (Index l = 0; l < right.size(); ++l) {
+      const double both = own + other[l];
+      const double distance = both - 2 * row[l];
+      row[l] = distance;
+      cancelled += distance > kCancelled * both ? 0 : 1;
     }
-  });
-  return pairs;
+    for (Index l = 0; cancelled > 0 && l < right.size(); ++l) {
+      if (row[l] > kCancelled * (own + other[l])) continue;
+      row[l] = direct_squared_distance(
+          X.row(i).data(), X.row(columns[static_cast<std::size_t>(l)]).data(), X.cols());
+      --cancelled;
+    }
+  }
+  return products;
 }
 
 Matrix squared_distances(Matrix A, Matrix B) {
@@ -148,17 +141,6 @@ Matrix squared_distances(Matrix A, Matrix B) {
 
 // The next four run over the columns outside and the points inside, where the numbers of many pairs lie side by side.
 
-Pairs absolute_distances(const Matrix& X) {
-  const Matrix columns = X.transpose();
-  Pairs pairs = Pairs::Zero(X.rows() * (X.rows() - 1) / 2);
-  for_each_row_of_pairs(X.rows(), [&](Index i, Index begin, Index count) {
-    for (Index k = 0; k < X.cols(); ++k)
-      pairs.segment(begin, count).array() +=
-          (columns.row(k).tail(count).array() - X(i, k)).abs().transpose();
-  });
-  return pairs;
-}
-
 Matrix absolute_distances(const Matrix& A, const Matrix& B) {
   const Matrix columns = B.transpose();
   Matrix D = Matrix::Zero(A.rows(), B.rows());
@@ -166,20 +148,6 @@ Matrix absolute_distances(const Matrix& A, const Matrix& B) {
     for (Index k = 0; k < A.cols(); ++k)
       D.row(i).array() += (columns.row(k).array() - A(i, k)).abs();
   return D;
-}
-
-Pairs chi2_similarities(const Matrix& X) {
-  const Matrix columns = X.transpose();
-  Pairs pairs = Pairs::Zero(X.rows() * (X.rows() - 1) / 2);
-  for_each_row_of_pairs(X.rows(), [&](Index i, Index begin, Index count) {
-    for (Index k = 0; k < X.cols(); ++k) {
-      const double x = X(i, k);
-      if (x == 0) continue;  // 0 / 0 when both are 0
-      const Eigen::Map<const Eigen::ArrayXd> z(columns.row(k).data() + i + 1, count);
-      pairs.segment(begin, count).array() += 2 * x * z / (z + x);
-    }
-  });
-  return pairs;
 }
 
 Matrix chi2_similarities(const Matrix& A, const Matrix& B) {
@@ -202,18 +170,20 @@ Vector row_sums(const Matrix& X) {
   return sums;
 }
 
-void decay(Eigen::Ref<Vector> x, double rate) {
+void decay(const double* x, Index count, double rate, double* out) {
   // Eigen's vectorised exp and the scalar one differ in the last bit. A buffer of fixed size is vectorised throughout, so
   // that no element meets the scalar one.
   constexpr Index width = 64;
   using Buffer = Eigen::Array<double, width, 1>;
+  using Values = Eigen::Map<const Buffer>;
+  Index begin = 0;
+  for (; begin + width <= count; begin += width)
+    Eigen::Map<Buffer>(out + begin) = (-rate * Values(x + begin)).exp();
+  if (begin == count) return;
   Buffer buffer = Buffer::Zero();
-  for (Index begin = 0; begin < x.size(); begin += width) {
-    const Index count = std::min(width, x.size() - begin);
-    for (Index k = 0; k < count; ++k) buffer[k] = -rate * x[begin + k];
-    const Buffer values = buffer.exp();
-    for (Index k = 0; k < count; ++k) x[begin + k] = values[k];
-  }
+  for (Index k = 0; begin + k < count; ++k) buffer[k] = -rate * x[begin + k];
+  const Buffer values = buffer.exp();
+  for (Index k = 0; begin + k < count; ++k) out[begin + k] = values[k];
 }
 
 void raise(Eigen::Ref<Vector> x, Index degree) {
@@ -226,26 +196,6 @@ void raise(Eigen::Ref<Vector> x, Index degree) {
     power.array() *= power.array();
     if (degree % 2 == 1) x.array() *= power.array();
   }
-}
-
-Matrix symmetric_matrix(const Pairs& pairs, const Vector& diagonal) {
-  const Index n = diagonal.size();
-  Matrix K(n, n);
-  K.diagonal() = diagonal;
-  for_each_row_of_pairs(n, [&](Index i, Index begin, Index count) {
-    K.row(i).tail(count) = pairs.segment(begin, count).transpose();
-  });
-  mirror(K);
-  return K;
-}
-
-void mirror(Matrix& K) {
-  constexpr Index tile = 32;  // two tiles of 8 KiB stay in the nearest cache
-  const Index n = K.rows();
-  for (Index i0 = 0; i0 < n; i0 += tile)
-    for (Index j0 = i0; j0 < n; j0 += tile)
-      for (Index i = i0; i < std::min(n, i0 + tile); ++i)
-        for (Index j = std::max(i + 1, j0); j < std::min(n, j0 + tile); ++j) K(j, i) = K(i, j);
 }
 
 Vector eigenvalues(Matrix K) {

@@ -74,9 +74,9 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
       const Index t = part.tasks[i];
       TaskState& task = result.x.tasks[i];
       fit.theta.row(t) = result.x.theta.row(part.unit[i]);
-      fit.alpha[static_cast<std::size_t>(t)] = std::move(task.svm.alpha);
+      fit.alpha[static_cast<std::size_t>(t)] = std::move(result.alpha[i]);
       fit.bias[t] = task.svm.bias;
-      fit.task_objective[t] = task.svm.primal;
+      fit.task_objective[t] = task.svm.primal + task.left_out;
     }
     for (std::size_t i = 0; i < part.edges.size(); ++i)
       fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));

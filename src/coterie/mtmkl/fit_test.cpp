@@ -144,11 +144,10 @@ TEST(Fit, OneKernelIsAPlainSvm) {
     const Trained trained = train(problem.data, problem.settings);
     EXPECT_EQ(trained.fitted.fit.outer_steps, 0);
     for (std::size_t t = 0; t < problem.data.tasks.size(); ++t) {
-      MixedGram K(trained.prepared.grams.tasks[t], Vector::Ones(1));
       const Vector& y = trained.prepared.y[t];
-      const Vector ones = Vector::Ones(y.size());
       const SvmResult svm =
-          solve_svm(K, {y, ones, trained.prepared.C[t]}, Vector(), {.gap_tolerance = 1e-11});
+          train_svm(trained.prepared.grams.tasks[t], Vector::Ones(1), y, Vector::Ones(y.size()),
+                    trained.prepared.C[t], {.gap_tolerance = 1e-11});
       EXPECT_NEAR(trained.fitted.fit.task_objective[static_cast<Index>(t)], svm.dual,
                   1e-8 * std::max(1.0, svm.dual));
     }

@@ -10,19 +10,26 @@
 #include <vector>
 
 #include "coterie/mtmkl/problem.hpp"
-#include "coterie/svm/svm.hpp"
+#include "coterie/svm/task_svm.hpp"
 
 namespace coterie {
 
+// One task at one theta. The SVM is that of the samples that matter (task_svm.hpp).
 struct TaskState {
   SvmResult svm;
-  Vector g;  // gradient of J_t, M
-  Matrix H;  // Hessian of J_t where its active set is stable, M x M
+  double left_out = 0;  // losses of the samples that do not take part, where they were counted
+  std::vector<Index> support;  // places in the set with alpha > 0
+  Matrix K_beta;               // support x M, (K^m beta) there
+  Vector g;                    // gradient of J_t, M
+  Matrix H;  // Hessian of J_t where its active set is stable, M x M; empty until asked for
 };
 
-// Solves task t's SVM at theta, warm-started from `start` (empty: cold).
-TaskState evaluate_task(const MtmklProblem& problem, Index t, ConstVectorRef theta,
-                        ConstVectorRef start, double svm_gap_tolerance);
+// Solves the SVM at theta, warm-started from `start` (empty: cold).
+TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
+                        double svm_gap_tolerance);
+
+// Sets H of a state, whose theta must be the one that the task was evaluated at last.
+void add_curvature(TaskSvm& task, TaskState& state);
 
 // The gradient of J_t at the optimal alpha of task t.
 Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha);

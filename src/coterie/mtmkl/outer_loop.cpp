@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
@@ -25,7 +27,18 @@ class PartSolver {
     kappa_.resize(std::ssize(part.graph));
     for (std::size_t i = 0; i < part.graph.size(); ++i)
       kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
+    const bool newton = settings.solver == Solver::newton;
+    for (const Index t : part.tasks) {
+      const std::size_t i = static_cast<std::size_t>(t);
+      ones_.push_back(Vector::Ones(problem.y[i].size()));
+      tasks_.push_back(std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], ones_.back(),
+                                                 problem.C[i],
+                                                 newton ? kWhole : problem.y[i].size()));
+    }
   }
+
+  // Support vectors of a start, given over all samples of task k, take part; returns its alpha over those that do.
+  Vector admit(std::size_t k, const Vector& alpha) { return tasks_[k]->admit(alpha); }
 
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
@@ -35,8 +48,7 @@ class PartSolver {
     x.tasks.resize(part_.tasks.size());
     parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i] = evaluate_task(problem_, part_.tasks[i], x.theta.row(part_.unit[i]), start[i],
-                                 svm_tolerance);
+      x.tasks[i] = evaluate_task(*tasks_[i], x.theta.row(part_.unit[i]), start[i], svm_tolerance);
     });
     svm_solves += std::ssize(part_.tasks);
     x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
@@ -46,6 +58,27 @@ class PartSolver {
       x.g.row(part_.unit[k]) += x.tasks[k].g;
     }
     return x;
+  }
+
+  // The losses of the samples left out; with them the primal value is that of the whole problem.
+  void count_left_out(Iterate& x) {
+    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      x.tasks[i].left_out = tasks_[i]->loss_outside(x.tasks[i].svm);
+    });
+    x.left_out = 0;
+    for (const TaskState& task : x.tasks) x.left_out += task.left_out;
+  }
+
+  // Samples that count_left_out found join. True when there were any.
+  bool grow() {
+    bool grew = false;
+    for (const std::unique_ptr<TaskSvm>& task : tasks_) grew = task->grow() || grew;
+    return grew;
+  }
+
+  Vector all_alpha(const Iterate& x, std::size_t k) const {
+    return tasks_[k]->spread(x.tasks[k].svm.alpha);
   }
 
   // dual(alpha, nu), (5).
@@ -61,6 +94,13 @@ class PartSolver {
     return sum;
   }
 
+  // The part of the gap that comes from inexact SVMs.
+  double svm_gap(const Iterate& x) const {
+    double sum = 0;
+    for (const TaskState& task : x.tasks) sum += task.svm.primal - task.svm.dual;
+    return sum;
+  }
+
   double target(double primal) const {
     return settings_.gap_tolerance * std::max(floor_, std::abs(primal));
   }
@@ -68,10 +108,17 @@ class PartSolver {
   const Vector& kappa() const { return kappa_; }
   Index svm_solves = 0, theta_iterations = 0;
 
+  void add_curvatures(Iterate& x) {
+    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      if (x.tasks[i].H.size() == 0) add_curvature(*tasks_[i], x.tasks[i]);
+    });
+  }
+
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(const Iterate& x, double mu, ThetaState& state,
-                         const ThetaSettings& limits) {
+  ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
     const Index M = problem_.M();
+    if (settings_.solver == Solver::newton) add_curvatures(x);
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
     if (settings_.solver == Solver::newton)
       for (std::size_t k = 0; k < x.tasks.size(); ++k)
@@ -111,12 +158,16 @@ class PartSolver {
   }
 
  private:
+  static constexpr Index kWhole = 256;  // samples of a task of which none are left out
+
   const MtmklProblem& problem_;
   const Part& part_;
   const FitSettings& settings_;
   double floor_;  // the share of this part in the max(1, .) of the stopping rule
   double penalty_;
   Vector kappa_;
+  std::deque<Vector> ones_;
+  std::vector<std::unique_ptr<TaskSvm>> tasks_;
 };
 
 // x + length (next - x), equal bit for bit within every group.
@@ -145,7 +196,8 @@ void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
                               solver.alphas(result.x), svm_tolerance);
   const double dual = solver.dual(y, next.nu);
-  if (y.primal - dual > solver.target(y.primal)) return;
+  solver.count_left_out(y);
+  if (y.primal + y.left_out - dual > solver.target(y.primal)) return;
   result.x = std::move(y);
   result.nu = next.nu;
   result.dual = dual;
@@ -195,7 +247,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   for (std::size_t k = 0; k < part.tasks.size(); ++k) {
     const Index t = part.tasks[k];
     if (start.theta.rows() == problem.T()) theta.row(part.unit[k]) = start.theta.row(t);
-    if (std::ssize(start.alpha) == problem.T()) alpha[k] = start.alpha[static_cast<std::size_t>(t)];
+    if (std::ssize(start.alpha) == problem.T())
+      alpha[k] = solver.admit(k, start.alpha[static_cast<std::size_t>(t)]);
   }
   if (start.nu.rows() == std::ssize(problem.graph))
     for (std::size_t i = 0; i < part.edges.size(); ++i)
@@ -210,13 +263,16 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     report.phase = phase;
     return keep_going();
   };
-  double svm_tolerance = std::min(1e-4, 0.1 * settings.gap_tolerance);
+  const double closest = 0.1 * settings.gap_tolerance;
+  double svm_tolerance = newton ? std::max(closest, 1e-3) : closest;
+  double sharpening = 1;
   enter(Phase::svms);
   PartResult result;
   result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
   ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
   double mu = 0;
-  for (std::size_t k = 0; k < part.tasks.size(); ++k)
+  if (newton) solver.add_curvatures(result.x);
+  for (std::size_t k = 0; newton && k < part.tasks.size(); ++k)
     mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
   mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
   if (!newton) mu = 0;
@@ -224,19 +280,41 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   std::vector<Matrix> visited;  // by the published algorithm
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
+  double check_at = std::max(0.01 * std::abs(result.x.primal), solver.target(result.x.primal));
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
+    double gap = x.primal - result.dual;
+    // When most of the gap is the SVMs' own, a theta step cannot help: solve them closer.
+    while (solver.svm_gap(x) > 0.5 * gap && gap > 0.5 * solver.target(x.primal) &&
+           svm_tolerance > closest) {
+      enter(Phase::svms);
+      svm_tolerance = std::max(closest, 0.1 * svm_tolerance);
+      x = solver.evaluate(x.theta, x.groups, solver.alphas(x), svm_tolerance);
+      result.dual = solver.dual(x, nu);
+      gap = x.primal - result.dual;
+    }
+    // Close enough on the samples that take part: what do the others say?
+    while (gap <= check_at) {
+      enter(Phase::svms);
+      solver.count_left_out(x);
+      if (gap + x.left_out <= solver.target(x.primal)) break;
+      check_at = std::max(0.7 * solver.target(x.primal), 0.2 * x.left_out);
+      if (!solver.grow()) break;
+      x = solver.evaluate(x.theta, x.groups, solver.alphas(x), svm_tolerance);
+      result.dual = solver.dual(x, nu);
+      gap = x.primal - result.dual;
+      best_gap = std::numeric_limits<double>::infinity();
+    }
     result.outer_steps = step;
-    const double gap = x.primal - result.dual;
     best_gap = std::min(best_gap, gap);
     report.outer_step = step;
-    report.primal = x.primal;
+    report.primal = x.primal + x.left_out;
     report.dual = result.dual;
-    report.gap = gap / std::max(1.0, std::abs(x.primal));
+    report.gap = (gap + x.left_out) / std::max(1.0, std::abs(x.primal));
     report.groups = std::ssize(x.groups);
     const bool go_on = enter(Phase::proof);
-    const bool done = gap <= solver.target(x.primal);
+    const bool done = gap <= check_at && gap + x.left_out <= solver.target(x.primal);
     if (done || !go_on || step >= settings.max_outer_steps) {
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
@@ -247,6 +325,9 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = Status::stopped;
       break;
     }
+    svm_tolerance = std::clamp(0.03 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
+    if (!newton) svm_tolerance = closest;
+    svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(
         x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
@@ -297,7 +378,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     const bool closer = x.primal - solver.dual(x, nu) <= 0.9 * gap;
     failures = closer ? 0 : failures + 1;
     if (!closer) mu = std::max(mu * 10, 1e-10);
-    svm_tolerance = std::max(1e-12, 0.1 * svm_tolerance);
+    sharpening *= 0.1;
     if (failures > 8) {
       result.status = Status::stalled;
       result.dual = solver.dual(x, nu);
@@ -305,8 +386,12 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     }
   }
   result.nu = nu;
+  if (result.status != Status::converged) solver.count_left_out(result.x);
   if (newton && result.status == Status::converged && !part.graph.empty())
     settle_groups(solver, mu, svm_tolerance, enter, state, result);
+  result.x.primal += result.x.left_out;
+  for (std::size_t k = 0; k < part.tasks.size(); ++k)
+    result.alpha.push_back(solver.all_alpha(result.x, k));
   result.svm_solves = solver.svm_solves;
   result.theta_iterations = solver.theta_iterations;
   return result;

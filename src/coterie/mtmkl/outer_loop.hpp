@@ -22,14 +22,16 @@ std::vector<Part> split_into_parts(const MtmklProblem& problem);
 struct Iterate {
   Matrix theta;  // units x M
   std::vector<TaskState> tasks;
-  Groups groups;  // of units
-  double primal = 0;
-  Matrix g;  // units x M
+  Groups groups;        // of units
+  double primal = 0;    // without the losses of samples left out
+  double left_out = 0;  // those losses; counted where a proof needs them
+  Matrix g;             // units x M
 };
 
 // The last iterate of a part, with its proof and what it took.
 struct PartResult {
   Iterate x;
+  std::vector<Vector> alpha;  // [task of the part], all samples
   Matrix nu;
   double dual = 0;
   Index outer_steps = 0;

@@ -26,7 +26,7 @@ using TaskGraph = std::vector<Edge>;
 TaskGraph complete_graph(Index tasks);
 
 struct MtmklProblem {
-  const std::vector<TaskGrams>& grams;  // [task][kernel]
+  const std::vector<TaskGrams>& grams;  // [task]
   const std::vector<Vector>& y;         // [task], -1 or +1
   const std::vector<Vector>& C;         // [task], upper bound of every alpha
   double lambda =
@@ -34,7 +34,7 @@ struct MtmklProblem {
   const TaskGraph& graph;
   WeightSet weights;  // D
   Index T() const { return static_cast<Index>(grams.size()); }
-  Index M() const { return grams.empty() ? 0 : static_cast<Index>(grams.front().size()); }
+  Index M() const { return grams.empty() ? 0 : grams.front().M(); }
 };
 
 // Disjoint sets of tasks, each in increasing order, ordered by their first member.

@@ -1,35 +1,63 @@
-// The kernel of one task at given weights, docs/maths.md (2):  K(theta) = sum_m theta_m K^m.
+// The kernel of one task at given weights, docs/maths.md (2), on a set of its samples that grows:
 //
-// An SVM touches few rows of it (those of support vectors and of samples near the margin), so a row is mixed when it
-// is first asked for and kept.
+//   K(theta) = sum_m theta_m K^m
+//
+// An SVM touches few rows of it (those of support vectors and of samples near the margin), so a row is mixed when it is first
+// asked for. The roots of the rows (task_grams.hpp) are kept when the weights change; the mixed rows are not.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <span>
 #include <vector>
 
-#include "coterie/kernel/gram.hpp"
+#include "coterie/kernel/task_grams.hpp"
 
 namespace coterie {
 
 class MixedGram {
  public:
-  // Keeps a reference to the base matrices: they must outlive it.
-  MixedGram(const TaskGrams& base, ConstVectorRef theta);
+  // Keeps a reference to the base matrices: they must outlive it. The set is empty at first.
+  explicit MixedGram(const TaskGrams& base);
 
-  Index size() const { return n_; }
-  const double* row(Index i);  // n values
+  void add(std::span<const Index> samples);  // that are not in the set; it need not be small
+  void set_weights(ConstVectorRef theta);
+
+  Index size() const { return std::ssize(samples_); }
+  const std::vector<Index>& samples() const { return samples_; }
+  bool contains(Index sample) const { return inside_[static_cast<std::size_t>(sample)]; }
+
+  // Row k of the set: size() values, then zeros up to a multiple of the lanes. Valid until the set or the weights change.
+  const double* row(Index k);
+  Vector diagonal() const;
+
+  // out(k, m) = sum over l in support of K^m(wanted_k, l) beta_l.
+  void products(std::span<const Index> wanted, std::span<const Index> support, const double* beta,
+                Matrix& out);
+
+  // sum over l in support of K(theta)(j, l) beta_l for the samples j outside the set, in increasing order.
+  struct Outside {
+    std::vector<Index> samples;
+    Vector values;
+  };
+  Outside outside(std::span<const Index> support, const double* beta);
 
  private:
-  struct Term {
-    double weight;
-    const double* values;
-  };
-  Index n_;
-  std::vector<Term> terms_;          // kernels with positive weight
-  std::vector<const double*> rows_;  // null until touched
-  std::vector<std::unique_ptr<double[]>>
-      chunks_;  // storage of the rows, in the order of their first touch
-  Index left_in_chunk_ = 0;
+  void make_room(Index size);
+  // The values of one root in row k, for all columns of the set.
+  const double* root_row(Index root, Index k);
+
+  const TaskGrams& base_;
+  std::vector<Index> samples_;  // of the task, in the order in which they joined
+  std::vector<bool> inside_;
+  KernelPowers::Recipe recipe_;
+  Index capacity_ = 0;                          // of the rows, in number and in length
+  std::uint32_t weights_ = 0;                   // how often they were set
+  std::vector<std::vector<double>> diagonals_;  // [root]
+  std::vector<std::vector<double>> roots_;      // [root], capacity x capacity
+  std::vector<std::vector<Index>> filled_;      // [root][row], columns that are there
+  std::vector<double> mixed_;                   // capacity x capacity
+  std::vector<std::uint32_t> mixed_at_;         // [row], the weights it was mixed with; 0: never
+  std::vector<const double*> values_;           // work space: a row per root
 };
 
 }  // namespace coterie

@@ -8,163 +8,65 @@
 #include <numeric>
 #include <vector>
 
+#include "coterie/math/lanes.hpp"
+
 namespace coterie {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The first position where `values` equals `value`.
-Index position_of(const Eigen::ArrayXd& values, double value) {
-  const double* begin = values.data();
-  return std::find(begin, begin + values.size(), value) - begin;
-}
+// The best value of a search through lanes, and its place; of equal values the first of a lane.
+struct Best {
+  Lanes value;
+  LaneNumbers place{0, 0, 0, 0};
+  explicit Best(double worst) : value(broadcast(worst)) {}
+  void offer(Lanes x, LaneNumbers better, LaneNumbers at) {
+    value = better ? x : value;
+    place = better ? at : place;
+  }
+};
+constexpr LaneNumbers kFirstPlaces{0, 1, 2, 3};
 
-// The dual restricted to a working set, with its matrix at hand.
-class WorkingSet {
+class DualSolver {
  public:
-  WorkingSet(Matrix K, Vector beta, Vector lo, Vector hi, Eigen::ArrayXd e)
-      : K_(std::move(K)),
-        beta_(std::move(beta)),
-        lo_(std::move(lo)),
-        hi_(std::move(hi)),
-        e_(std::move(e)),
-        diagonal_(K_.diagonal()),
-        up_(beta_.size()),
-        down_(beta_.size()),
-        work_(beta_.size()) {
-    for (Index k = 0; k < size(); ++k) mark(k);
-  }
+  DualSolver(MixedGram& K, const SvmProblem& problem, ConstVectorRef start);
 
-  Index size() const { return beta_.size(); }
-  const Vector& beta() const { return beta_; }
-  Index steps() const { return steps_; }
-  Index newton_steps() const { return newton_steps_; }
-
-  // How far the optimality conditions are violated: the largest e that may fall minus the smallest that may rise.
-  double violation() const { return (e_ + down_).maxCoeff() - (e_ + up_).minCoeff(); }
-
-  // Two-variable steps and Newton steps in turn until the violation is at most epsilon. Newton steps pay once the active set is
-  // nearly right: after a burst of two-variable steps, which grows while they come too early.
-  bool solve(double epsilon, Index max_steps) {
-    Index burst = std::max<Index>(50, 2 * size());
-    while (true) {
-      if (two_variable_steps(epsilon, std::min(burst, max_steps - steps_))) return true;
-      if (steps_ >= max_steps) return false;
-      if (!newton_phase()) burst *= 2;
-      if (violation() <= epsilon) return true;
-      if (++rounds_ > 200) return false;
-    }
-  }
+  SvmResult solve(const SvmSettings& settings);
 
  private:
-  // Bounds as penalties on the gradient: up_ is 0 where beta may rise, +inf elsewhere; down_ 0 where it may fall, else -inf.
+  // Bounds as penalties on the gradient: up is 0 where beta may rise, +inf elsewhere; down 0 where it may fall, else -inf.
   void mark(Index k) {
     up_[k] = beta_[k] < hi_[k] ? 0 : infinity;
     down_[k] = beta_[k] > lo_[k] ? 0 : -infinity;
   }
+  void find_first();
+  void take_first(const Best& best);
+  double find_second(const double* row, double scale);
+  void move_pair(const double* row_i, const double* row_j, double delta);
+  bool two_variable_steps(double epsilon, Index limit);
+  bool newton_phase();
+  bool newton_step(const std::vector<Index>& free);
+  // Sets bias, dual and primal of the result; returns the gap.
+  double measure(SvmResult& result) const;
 
-  bool two_variable_steps(double epsilon, Index limit) {
-    for (Index step = 0; step < limit; ++step) {
-      work_ = e_ + up_;
-      const double lowest = work_.minCoeff();
-      if (!(lowest < infinity)) return true;
-      const Index i = position_of(work_, lowest);
-      const auto row_i = K_.row(i).transpose().array();
-      // Gain of the pair (i, k): (e_k - e_i)^2 / (K_ii + K_kk - 2 K_ik), over k that may fall.
-      work_ = (e_ + down_ - lowest).max(0.0);
-      if (work_.maxCoeff() <= epsilon) return true;
-      work_ = work_.square() /
-              (diagonal_ + (diagonal_[i] - 2 * row_i)).max(1e-12 * diagonal_[i] + 1e-300);
-      const Index j = position_of(work_, work_.maxCoeff());
-      const double curvature =
-          std::max(diagonal_[i] + diagonal_[j] - 2 * K_(i, j), 1e-12 * diagonal_[i] + 1e-300);
-      double delta = (e_[j] - lowest) / curvature;
-      const double room_i = hi_[i] - beta_[i];
-      const double room_j = beta_[j] - lo_[j];
-      delta = std::min({delta, room_i, room_j});
-      beta_[i] = delta == room_i ? hi_[i] : beta_[i] + delta;
-      beta_[j] = delta == room_j ? lo_[j] : beta_[j] - delta;
-      mark(i);
-      mark(j);
-      e_ += delta * (row_i - K_.row(j).transpose().array());
-      ++steps_;
-    }
-    return false;
-  }
-
-  // Newton steps on the free variables with their sum kept, docs/maths.md (9): the step d solves
-  //   minimise  e_F'd + 1/2 d' K_FF d,   1'd = 0,
-  // and is cut where the first variable meets a bound, which then leaves F. True when a full step was taken.
-  bool newton_phase() {
-    std::vector<Index> free;
-    for (Index k = 0; k < size(); ++k)
-      if (beta_[k] > lo_[k] && beta_[k] < hi_[k]) free.push_back(k);
-    for (int cut = 0; cut < 6 && free.size() > 1; ++cut) {
-      if (newton_step(free)) return true;
-      std::erase_if(free, [&](Index k) { return beta_[k] <= lo_[k] || beta_[k] >= hi_[k]; });
-    }
-    return free.size() < 2;
-  }
-
-  // True when the full step was taken.
-  bool newton_step(const std::vector<Index>& free) {
-    ++newton_steps_;
-    const Matrix A = K_(free, free);
-    const Vector e = e_.matrix()(free);
-    const Vector ones = Vector::Ones(e.size());
-    Vector d;
-    double ridge = 1e-12 * (1e-300 + A.trace() / static_cast<double>(e.size()));
-    while (true) {
-      Eigen::LLT<Eigen::MatrixXd> factor(A + ridge * Matrix::Identity(e.size(), e.size()));
-      if (factor.info() == Eigen::Success) {
-        const Vector a = factor.solve(e);
-        const Vector c = factor.solve(ones);
-        d = (a.sum() / c.sum()) * c - a;
-        if (d.allFinite()) break;
-      }
-      ridge *= 100;
-      if (!(ridge < 1e300)) return true;
-    }
-    d.array() -= d.mean();  // the sum is kept to rounding
-    const double slope = e.dot(d);
-    if (!(slope < 0)) return true;
-    const double curvature = d.dot(A * d);
-    double length = curvature > 0 ? -slope / curvature : infinity;
-    const double full = length;
-    Index hit = -1;
-    for (Index k = 0; k < d.size(); ++k) {
-      const Index i = free[static_cast<std::size_t>(k)];
-      const double room = d[k] > 0   ? (hi_[i] - beta_[i]) / d[k]
-                          : d[k] < 0 ? (lo_[i] - beta_[i]) / d[k]
-                                     : infinity;
-      if (room < length) {
-        length = room;
-        hit = k;
-      }
-    }
-    if (!(length < infinity)) return true;
-    for (Index k = 0; k < d.size(); ++k) {
-      const Index i = free[static_cast<std::size_t>(k)];
-      beta_[i] = std::clamp(beta_[i] + length * d[k], lo_[i], hi_[i]);
-      if (k == hit) beta_[i] = d[k] > 0 ? hi_[i] : lo_[i];
-      mark(i);
-      e_ += (length * d[k]) * K_.row(i).transpose().array();
-    }
-    return length == full;
-  }
-
-  Matrix K_;
-  Vector beta_, lo_, hi_;
-  Eigen::ArrayXd e_, diagonal_, up_, down_, work_;
-  Index steps_ = 0, newton_steps_ = 0, rounds_ = 0;
+  MixedGram& K_;
+  const SvmProblem& problem_;
+  Index n_;
+  Vector yp_, beta_, lo_, hi_;
+  Eigen::ArrayXd e_, up_, down_, diagonal_;  // padded to the lanes
+  Index first_ = 0;                          // the sample of the lowest gradient that may rise
+  double lowest_ = infinity;                 // and that gradient
+  Index second_ = 0;                         // its partner of the largest gain
+  Index steps_ = 0, newton_steps_ = 0;
 };
 
 // The start, clipped to the bounds, with the heavier sign scaled down until the sum is zero.
 Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
   const Index n = problem.y.size();
-  if (start.size() != n) return Vector::Zero(n);
-  Vector beta = problem.y.cwiseProduct(start.cwiseMax(0.0).cwiseMin(problem.C));
+  Vector beta = Vector::Zero(n);
+  for (Index i = 0; i < std::min(n, start.size()); ++i)
+    beta[i] = problem.y[i] * std::clamp(start[i], 0.0, problem.C[i]);
   const double positive = beta.cwiseMax(0.0).sum();
   const double negative = -beta.cwiseMin(0.0).sum();
   if (positive == 0 || negative == 0) return Vector::Zero(n);
@@ -175,18 +77,229 @@ Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
   return beta;
 }
 
-// A first working set when nothing is known: samples of both classes, spread evenly over the task.
-std::vector<Index> spread_sample(ConstVectorRef y, Index per_class) {
-  std::vector<Index> chosen;
-  for (const double sign : {-1.0, 1.0}) {
-    std::vector<Index> members;
-    for (Index i = 0; i < y.size(); ++i)
-      if (y[i] == sign) members.push_back(i);
-    const Index count = std::min<Index>(per_class, std::ssize(members));
-    for (Index k = 0; k < count; ++k)
-      chosen.push_back(members[static_cast<std::size_t>(k * std::ssize(members) / count)]);
+DualSolver::DualSolver(MixedGram& K, const SvmProblem& problem, ConstVectorRef start)
+    : K_(K), problem_(problem), n_(K.size()) {
+  assert(problem.y.size() == n_ && problem.p.size() == n_ && problem.C.size() == n_);
+  yp_ = problem.y.cwiseProduct(problem.p);
+  lo_ = (problem.y.array() > 0).select(Vector::Zero(n_), -problem.C);
+  hi_ = (problem.y.array() > 0).select(problem.C, Vector::Zero(n_));
+  beta_ = feasible_start(start, problem);
+  const Index size = padded(n_);
+  e_ = Eigen::ArrayXd::Zero(size);
+  e_.head(n_) = -yp_;
+  up_ = Eigen::ArrayXd::Constant(size, infinity);
+  down_ = Eigen::ArrayXd::Constant(size, -infinity);
+  diagonal_ = Eigen::ArrayXd::Zero(size);
+  diagonal_.head(n_) = K.diagonal();
+  for (Index k = 0; k < n_; ++k) {
+    mark(k);
+    if (beta_[k] != 0) e_ += beta_[k] * Eigen::Map<const Eigen::ArrayXd>(K.row(k), size);
   }
-  return chosen;
+}
+
+void DualSolver::find_first() {
+  Best best(infinity);
+  LaneNumbers at = kFirstPlaces;
+  for (Index k = 0; k < e_.size(); k += kLanes, at += kLanes) {
+    const Lanes x = load(&e_[k]) + load(&up_[k]);
+    best.offer(x, x < best.value, at);
+  }
+  take_first(best);
+}
+
+void DualSolver::take_first(const Best& best) {
+  lowest_ = infinity;
+  first_ = n_;
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (best.value[lane] < lowest_ || (best.value[lane] == lowest_ && best.place[lane] < first_)) {
+      lowest_ = best.value[lane];
+      first_ = static_cast<Index>(best.place[lane]);
+    }
+}
+
+// Gain of the pair (i, k): (e_k - e_i)^2 / (K_ii + K_kk - 2 K_ik), over k that may fall. Sets the best partner and returns the
+// largest violation e_k - e_i.
+double DualSolver::find_second(const double* row, double scale) {
+  const Lanes lowest = broadcast(lowest_);
+  const Lanes own = broadcast(diagonal_[first_]);
+  const Lanes least = broadcast(scale);
+  const Lanes zero{};
+  Best best(0);
+  Lanes highest = zero;
+  LaneNumbers at = kFirstPlaces;
+  for (Index k = 0; k < e_.size(); k += kLanes, at += kLanes) {
+    const Lanes rise = load(&e_[k]) + load(&down_[k]) - lowest;
+    const Lanes violation = rise > zero ? rise : zero;
+    highest = violation > highest ? violation : highest;
+    Lanes curvature = load(&diagonal_[k]) + own - 2 * load(row + k);
+    curvature = curvature > least ? curvature : least;
+    const Lanes gain = violation * violation / curvature;
+    best.offer(gain, gain > best.value, at);
+  }
+  double most = 0;
+  double violation = 0;
+  second_ = first_;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    violation = std::max(violation, static_cast<double>(highest[lane]));
+    if (best.value[lane] > most ||
+        (best.value[lane] == most && most > 0 && best.place[lane] < second_)) {
+      most = best.value[lane];
+      second_ = static_cast<Index>(best.place[lane]);
+    }
+  }
+  return violation;
+}
+
+// e += delta (K_i - K_j), and finds the next first sample on the way.
+void DualSolver::move_pair(const double* row_i, const double* row_j, double delta) {
+  const Lanes step = broadcast(delta);
+  Best best(infinity);
+  LaneNumbers at = kFirstPlaces;
+  for (Index k = 0; k < e_.size(); k += kLanes, at += kLanes) {
+    const Lanes e = load(&e_[k]) + step * (load(row_i + k) - load(row_j + k));
+    store(&e_[k], e);
+    const Lanes x = e + load(&up_[k]);
+    best.offer(x, x < best.value, at);
+  }
+  take_first(best);
+}
+
+bool DualSolver::two_variable_steps(double epsilon, Index limit) {
+  find_first();
+  for (Index step = 0; step < limit; ++step) {
+    if (!(lowest_ < infinity)) return true;
+    const Index i = first_;
+    const double* row_i = K_.row(i);
+    const double least = 1e-12 * diagonal_[i] + 1e-300;
+    if (find_second(row_i, least) <= epsilon) return true;
+    const Index j = second_;
+    const double curvature = std::max(diagonal_[i] + diagonal_[j] - 2 * row_i[j], least);
+    const double room_i = hi_[i] - beta_[i];
+    const double room_j = beta_[j] - lo_[j];
+    const double delta = std::min({(e_[j] - lowest_) / curvature, room_i, room_j});
+    beta_[i] = delta == room_i ? hi_[i] : beta_[i] + delta;
+    beta_[j] = delta == room_j ? lo_[j] : beta_[j] - delta;
+    mark(i);
+    mark(j);
+    move_pair(row_i, K_.row(j), delta);
+    ++steps_;
+  }
+  return false;
+}
+
+// Newton steps on the free variables with their sum kept, docs/maths.md (9): the step d solves
+//   minimise  e_F'd + 1/2 d' K_FF d,   1'd = 0,
+// and is cut where the first variable meets a bound, which then leaves F. True when a full step was taken.
+bool DualSolver::newton_phase() {
+  std::vector<Index> free;
+  for (Index k = 0; k < n_; ++k)
+    if (beta_[k] > lo_[k] && beta_[k] < hi_[k]) free.push_back(k);
+  for (int cut = 0; cut < 6 && free.size() > 1; ++cut) {
+    if (newton_step(free)) return true;
+    std::erase_if(free, [&](Index k) { return beta_[k] <= lo_[k] || beta_[k] >= hi_[k]; });
+  }
+  return free.size() < 2;
+}
+
+// True when the full step was taken.
+bool DualSolver::newton_step(const std::vector<Index>& free) {
+  ++newton_steps_;
+  const Index size = std::ssize(free);
+  Eigen::MatrixXd A(size, size);
+  Vector e(size);
+  for (Index k = 0; k < size; ++k) {
+    const double* row = K_.row(free[static_cast<std::size_t>(k)]);
+    for (Index l = 0; l <= k; ++l) A(l, k) = A(k, l) = row[free[static_cast<std::size_t>(l)]];
+    e[k] = e_[free[static_cast<std::size_t>(k)]];
+  }
+  const Vector ones = Vector::Ones(size);
+  Vector d;
+  double ridge = 1e-12 * (1e-300 + A.trace() / static_cast<double>(size));
+  while (true) {
+    Eigen::LLT<Eigen::MatrixXd> factor(A + ridge * Matrix::Identity(size, size));
+    if (factor.info() == Eigen::Success) {
+      const Vector a = factor.solve(e);
+      const Vector c = factor.solve(ones);
+      d = (a.sum() / c.sum()) * c - a;
+      if (d.allFinite()) break;
+    }
+    ridge *= 100;
+    if (!(ridge < 1e300)) return true;
+  }
+  d.array() -= d.mean();  // the sum is kept to rounding
+  const double slope = e.dot(d);
+  if (!(slope < 0)) return true;
+  const double curvature = d.dot(A * d);
+  double length = curvature > 0 ? -slope / curvature : infinity;
+  const double full = length;
+  Index hit = -1;
+  for (Index k = 0; k < size; ++k) {
+    const Index i = free[static_cast<std::size_t>(k)];
+    const double room = d[k] > 0   ? (hi_[i] - beta_[i]) / d[k]
+                        : d[k] < 0 ? (lo_[i] - beta_[i]) / d[k]
+                                   : infinity;
+    if (room < length) {
+      length = room;
+      hit = k;
+    }
+  }
+  if (!(length < infinity)) return true;
+  for (Index k = 0; k < size; ++k) {
+    const Index i = free[static_cast<std::size_t>(k)];
+    beta_[i] = std::clamp(beta_[i] + length * d[k], lo_[i], hi_[i]);
+    if (k == hit) beta_[i] = d[k] > 0 ? hi_[i] : lo_[i];
+    mark(i);
+    e_ += (length * d[k]) * Eigen::Map<const Eigen::ArrayXd>(K_.row(i), e_.size());
+  }
+  return length == full;
+}
+
+double DualSolver::measure(SvmResult& result) const {
+  // Between the largest gradient that may fall and the smallest that may rise: where the bias of an optimal beta is.
+  const double highest = (e_ + down_).maxCoeff();
+  const double lowest = (e_ + up_).minCoeff();
+  const bool both = highest > -infinity && lowest < infinity;
+  const auto gap_at = [&](double bias) {
+    double gap = 0;
+    for (Index i = 0; i < n_; ++i) {
+      const double s = e_[i] + bias;
+      gap += problem_.C[i] * std::max(0.0, -problem_.y[i] * s) + beta_[i] * s;
+    }
+    return gap;
+  };
+  result.dual = yp_.dot(beta_) - 0.5 * beta_.dot((e_.head(n_).matrix() + yp_));
+  result.bias = both ? -(highest + lowest) / 2 : best_bias(e_.head(n_).matrix(), problem_);
+  const double gap = gap_at(result.bias);
+  result.primal = result.dual + gap;
+  return gap;
+}
+
+// Two-variable steps and Newton steps in turn. Newton steps pay once the active set is nearly right: after a burst of two-variable
+// steps, which grows while they come too early.
+SvmResult DualSolver::solve(const SvmSettings& settings) {
+  SvmResult result;
+  double epsilon = std::clamp(100 * settings.gap_tolerance, 1e-6, 1e-2) *
+                   std::max(1e-12, problem_.p.cwiseAbs().maxCoeff());
+  Index burst = std::max<Index>(50, 2 * n_);
+  double best_gap = infinity;
+  for (int round = 0; round < 500; ++round) {
+    const double gap = measure(result);
+    const double target = settings.gap_tolerance * std::max(1.0, std::abs(result.dual));
+    result.converged = gap <= target;
+    if (result.converged || steps_ >= settings.max_steps) break;
+    if (epsilon < 1e-15 && gap >= best_gap) break;  // rounding is all that is left
+    best_gap = std::min(best_gap, gap);
+    if (two_variable_steps(epsilon, std::min(burst, settings.max_steps - steps_))) {
+      epsilon *= 0.1;
+      continue;
+    }
+    if (!newton_phase()) burst *= 2;
+  }
+  result.steps = steps_;
+  result.newton_steps = newton_steps_;
+  result.alpha = problem_.y.cwiseProduct(beta_);
+  result.gradient = e_.head(n_).matrix();
+  return result;
 }
 
 }  // namespace
@@ -219,97 +332,7 @@ double best_bias(ConstVectorRef gradient, const SvmProblem& problem) {
 
 SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start,
                     const SvmSettings& settings) {
-  const Index n = K.size();
-  assert(problem.y.size() == n && problem.p.size() == n && problem.C.size() == n);
-  const Vector yp = problem.y.cwiseProduct(problem.p);
-  const Vector lo = (problem.y.array() > 0).select(Vector::Zero(n), -problem.C);
-  const Vector hi = (problem.y.array() > 0).select(problem.C, Vector::Zero(n));
-
-  Vector beta = feasible_start(start, problem);
-  Vector e = -yp;
-  std::vector<bool> in_set(static_cast<std::size_t>(n), false);
-  std::vector<Index> W;
-  const auto join = [&](Index i) {
-    if (in_set[static_cast<std::size_t>(i)]) return;
-    in_set[static_cast<std::size_t>(i)] = true;
-    W.push_back(i);
-  };
-  for (Index i = 0; i < n; ++i) {
-    if (beta[i] == 0) continue;
-    join(i);
-    e += beta[i] * Eigen::Map<const Vector>(K.row(i), n);
-  }
-  if (W.empty()) {
-    for (const Index i : spread_sample(problem.y, n <= 128 ? n : 32)) join(i);
-  }
-
-  SvmResult result;
-  double epsilon = 1e-3 * std::max(1e-12, problem.p.cwiseAbs().maxCoeff());
-  double best_gap = infinity;
-  for (int round = 0; round < 500; ++round) {
-    // Evidence at the current point.
-    const double bias = best_bias(e, problem);
-    double gap = 0;
-    for (Index i = 0; i < n; ++i) {
-      const double s = e[i] + bias;
-      gap += problem.C[i] * std::max(0.0, -problem.y[i] * s) + beta[i] * s;
-    }
-    const double dual = yp.dot(beta) - 0.5 * beta.dot(e + yp);
-    result.bias = bias;
-    result.dual = dual;
-    result.primal = dual + gap;
-    result.converged = gap <= settings.gap_tolerance * std::max(1.0, std::abs(dual));
-    if (result.converged || result.steps >= settings.max_steps) break;
-
-    // Samples outside W that form a violating pair with any sample join, the worst first, and no more than half the set.
-    if (round > 0) {
-      double highest = -infinity;  // e of those that may fall
-      double lowest = infinity;    // e of those that may rise
-      for (Index i = 0; i < n; ++i) {
-        if (beta[i] > lo[i]) highest = std::max(highest, e[i]);
-        if (beta[i] < hi[i]) lowest = std::min(lowest, e[i]);
-      }
-      std::vector<std::pair<double, Index>> violators;
-      for (Index i = 0; i < n; ++i) {
-        if (in_set[static_cast<std::size_t>(i)])
-          continue;  // outside W beta is 0: y = +1 may rise, y = -1 may fall
-        const double violation = problem.y[i] > 0 ? highest - e[i] : e[i] - lowest;
-        if (violation > 0.5 * epsilon) violators.emplace_back(-violation, i);
-      }
-      const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, std::ssize(W) / 2));
-      if (violators.size() > limit) {
-        std::nth_element(violators.begin(), violators.begin() + static_cast<std::ptrdiff_t>(limit),
-                         violators.end());
-        violators.resize(limit);
-      }
-      if (violators.empty()) epsilon *= 0.1;
-      if (epsilon < 1e-15 && gap >= best_gap) break;  // rounding is all that is left
-      for (const auto& [violation, i] : violators) join(i);
-    }
-    best_gap = std::min(best_gap, gap);
-
-    std::sort(W.begin(), W.end());
-    const Index w = std::ssize(W);
-    Matrix K_W(w, w);
-    for (Index k = 0; k < w; ++k) {
-      const double* row = K.row(W[static_cast<std::size_t>(k)]);
-      for (Index l = 0; l < w; ++l) K_W(k, l) = row[W[static_cast<std::size_t>(l)]];
-    }
-    WorkingSet set(std::move(K_W), beta(W), lo(W), hi(W), e(W).array());
-    set.solve(epsilon, settings.max_steps - result.steps);
-    result.steps += set.steps();
-    result.newton_steps += set.newton_steps();
-    for (Index k = 0; k < w; ++k) {
-      const Index i = W[static_cast<std::size_t>(k)];
-      const double change = set.beta()[k] - beta[i];
-      if (change == 0) continue;
-      beta[i] = set.beta()[k];
-      e += change * Eigen::Map<const Vector>(K.row(i), n);
-    }
-  }
-  result.alpha = problem.y.cwiseProduct(beta);
-  result.gradient = std::move(e);
-  return result;
+  return DualSolver(K, problem, start).solve(settings);
 }
 
 }  // namespace coterie

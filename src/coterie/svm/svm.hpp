@@ -7,9 +7,8 @@
 //
 //   e_i + b >= 0 where beta_i = lo_i,    e_i + b <= 0 where beta_i = hi_i,    e_i + b = 0 between.
 //
-// Method: a working set W of samples that are, or may become, support vectors; on W two-variable steps with second-order choice
-// of the pair (Fan, Chen, Lin 2005) find the active set, Newton steps on the free variables finish it; then samples outside
-// W that violate the conditions join. It stops when
+// Method: two-variable steps with second-order choice of the pair (Fan, Chen, Lin 2005) find the active set, Newton steps on the
+// free variables finish it. It stops when
 //
 //   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * max(1, |dual|).
 #pragma once
@@ -41,7 +40,7 @@ struct SvmResult {
   bool converged = false;
 };
 
-// `start` is a warm start (any vector of size n; it is made feasible) or empty.
+// Over the samples of K's set. `start` is a warm start (it is made feasible; where it is shorter than the set, zeros follow).
 SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start,
                     const SvmSettings& settings);
 

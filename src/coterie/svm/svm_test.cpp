@@ -1,11 +1,11 @@
-#include "coterie/svm/svm.hpp"
-
 #include <gtest/gtest.h>
 #include <libsvm/svm.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "coterie/math/random.hpp"
+#include "coterie/svm/task_svm.hpp"
 
 namespace coterie {
 namespace {
@@ -43,8 +43,9 @@ Case random_case(Random& random, Index n, bool low_rank, bool general) {
 }
 
 SvmResult solve(const TaskGrams& base, const Case& c, const Vector& start, double tolerance) {
-  MixedGram K(base, Vector::Ones(1));
-  return solve_svm(K, {c.y, c.p, c.C}, start, {.gap_tolerance = tolerance});
+  TaskSvm svm(base, c.y, c.p, c.C, c.y.size());
+  svm.gram().set_weights(Vector::Ones(1));
+  return svm.solve(start, {.gap_tolerance = tolerance});
 }
 
 // Feasibility, objective and gap with plain loops.
@@ -80,7 +81,7 @@ TEST(Svm, ReachesTheGapOnRandomProblems) {
   for (int i = 0; i < 200; ++i) {
     SCOPED_TRACE(i);
     const Case c = random_case(random, 2 + random.below(80), i % 3 == 0, i % 2 == 0);
-    const TaskGrams base{c.K};
+    const TaskGrams base({c.K});
     expect_certificate(c, solve(base, c, Vector(), 1e-8), 1e-8);
   }
 }
@@ -90,7 +91,7 @@ TEST(Svm, WarmStartsReachTheSameObjectiveFromAnywhere) {
   for (int i = 0; i < 50; ++i) {
     SCOPED_TRACE(i);
     const Case c = random_case(random, 10 + random.below(200), i % 3 == 0, i % 2 == 0);
-    const TaskGrams base{c.K};
+    const TaskGrams base({c.K});
     const SvmResult cold = solve(base, c, Vector(), 1e-9);
     Vector start(c.y.size());
     for (double& a : start) a = random.uniform(-1, 2) * c.C.maxCoeff();
@@ -99,6 +100,22 @@ TEST(Svm, WarmStartsReachTheSameObjectiveFromAnywhere) {
     EXPECT_NEAR(cold.dual, warm.dual, 2e-9 * std::max(1.0, std::abs(cold.dual)));
     const SvmResult again = solve(base, c, cold.alpha, 1e-9);
     EXPECT_EQ(again.steps, 0) << "an optimal start needs no step";
+  }
+}
+
+TEST(Svm, FindsTheSamplesThatMatter) {
+  Random random(6);
+  for (int i = 0; i < 30; ++i) {
+    SCOPED_TRACE(i);
+    const Case c = random_case(random, 150 + random.below(400), i % 3 == 0, i % 2 == 0);
+    const TaskGrams base({c.K});
+    for (const double tolerance : {1e-3, 1e-8}) {
+      const SvmResult result =
+          train_svm(base, Vector::Ones(1), c.y, c.p, c.C, {.gap_tolerance = tolerance});
+      expect_certificate(c, result, tolerance);
+      const Vector beta = c.y.cwiseProduct(result.alpha);
+      EXPECT_TRUE(result.gradient.isApprox(c.K * beta - c.y.cwiseProduct(c.p), 1e-9));
+    }
   }
 }
 
@@ -113,7 +130,7 @@ TEST(Svm, FindsViolatingPairsAcrossTheWorkingSet) {
   c.p = Vector::Ones(6);
   c.C = Vector::Constant(6, 0.05);
   c.K = X * X.transpose();
-  const TaskGrams base{c.K};
+  const TaskGrams base({c.K});
   for (Index first = 0; first < 4; ++first)
     for (Index second = first + 1; second < 4; ++second) {
       Vector start = Vector::Zero(6);
@@ -124,13 +141,18 @@ TEST(Svm, FindsViolatingPairsAcrossTheWorkingSet) {
 
 TEST(Svm, MixedRowsAreTheWeightedSum) {
   Random random(3);
-  TaskGrams base;
-  for (int m = 0; m < 7; ++m) base.push_back(random_case(random, 40, false, false).K);
+  std::vector<Matrix> matrices;
+  for (int m = 0; m < 7; ++m) matrices.push_back(random_case(random, 40, false, false).K);
+  const TaskGrams base(matrices);
   Vector theta(7);
   theta << 0.1, 0, 0.3, 0.2, 0, 0.15, 0.25;
   Matrix expected = Matrix::Zero(40, 40);
-  for (Index m = 0; m < 7; ++m) expected += theta[m] * base[static_cast<std::size_t>(m)];
-  MixedGram K(base, theta);
+  for (Index m = 0; m < 7; ++m) expected += theta[m] * matrices[static_cast<std::size_t>(m)];
+  MixedGram K(base);
+  std::vector<Index> all(40);
+  std::iota(all.begin(), all.end(), Index{0});
+  K.add(all);
+  K.set_weights(theta);
   for (Index i = 39; i >= 0; i -= 3) {
     const double* row = K.row(i);
     EXPECT_EQ(row, K.row(i)) << "a row is mixed once";
@@ -180,7 +202,7 @@ TEST(Svm, AgreesWithLibsvm) {
     parameter.eps = 1e-9;
     parameter.cache_size = 100;
     svm_model* model = svm_train(&problem, &parameter);
-    const TaskGrams base{c.K};
+    const TaskGrams base({c.K});
     const SvmResult ours = solve(base, c, Vector(), 1e-10);
     expect_certificate(c, ours, 1e-10);
 

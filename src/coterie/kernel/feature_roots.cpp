@@ -1,0 +1,232 @@
+#include "coterie/kernel/feature_roots.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coterie/kernel/pairwise.hpp"
+
+namespace coterie {
+
+namespace {
+
+using Kind = Kernel::Kind;
+
+constexpr Index kLongestChain = 7;  // halvings of a width between two exponentials
+
+bool is_distance(Kind kind) { return kind == Kind::gauss || kind == Kind::laplace; }
+
+// exp(-rate distance): half the width multiplies the rate of gauss by 4, that of laplace by 2.
+double rate_of(const Kernel& kernel) {
+  const double s = kernel.parameter;
+  return kernel.kind == Kind::gauss ? 1 / (2 * s * s) : 1 / s;
+}
+
+// Widths from the largest to the smallest; every width joins the chain of which it is the next half, or begins one.
+void chain_widths(const std::vector<Kernel>& kernels, std::vector<Index> chosen, RootPlan& plan) {
+  std::stable_sort(chosen.begin(), chosen.end(), [&](Index a, Index b) {
+    return kernels[static_cast<std::size_t>(a)].parameter >
+           kernels[static_cast<std::size_t>(b)].parameter;
+  });
+  while (!chosen.empty()) {
+    Index m = chosen.front();
+    chosen.erase(chosen.begin());
+    const Index root = std::ssize(plan.roots);
+    plan.roots.push_back(kernels[static_cast<std::size_t>(m)]);
+    Index power = 1;
+    plan.terms[static_cast<std::size_t>(m)] = {root, power, 1};
+    for (Index halvings = 0; halvings < kLongestChain; ++halvings) {
+      const double half = kernels[static_cast<std::size_t>(m)].parameter / 2;
+      const auto next = std::find_if(chosen.begin(), chosen.end(), [&](Index other) {
+        return kernels[static_cast<std::size_t>(other)].parameter == half;
+      });
+      if (next == chosen.end()) break;
+      m = *next;
+      chosen.erase(next);
+      power *= kernels[static_cast<std::size_t>(m)].kind == Kind::gauss ? 4 : 2;
+      plan.terms[static_cast<std::size_t>(m)] = {root, power, 1};
+    }
+  }
+}
+
+Matrix rows_of(const Matrix& X, std::span<const Index> rows) {
+  Matrix out(std::ssize(rows), X.cols());
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    std::copy_n(X.row(rows[k]).data(), X.cols(), out.row(static_cast<Index>(k)).data());
+  return out;
+}
+
+}  // namespace
+
+RootPlan plan_roots(const std::vector<Kernel>& kernels) {
+  RootPlan plan;
+  plan.terms.resize(kernels.size());
+  std::vector<bool> done(kernels.size(), false);
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    if (done[m]) continue;
+    const Kernel& kernel = kernels[m];
+    if (is_distance(kernel.kind)) {
+      std::vector<Index> alike;
+      for (std::size_t k = m; k < kernels.size(); ++k)
+        if (kernels[k].kind == kernel.kind && kernels[k].columns == kernel.columns) {
+          alike.push_back(static_cast<Index>(k));
+          done[k] = true;
+        }
+      chain_widths(kernels, std::move(alike), plan);
+      continue;
+    }
+    Kernel root = kernel;
+    if (kernel.kind == Kind::poly) {
+      root.kind = Kind::linear;
+      root.parameter = 0;
+    }
+    const auto same = std::find_if(plan.roots.begin(), plan.roots.end(), [&](const Kernel& other) {
+      return other.kind == root.kind && other.offset == root.offset && other.raw == root.raw &&
+             other.columns == root.columns && other.file == root.file;
+    });
+    const Index power = kernel.kind == Kind::poly ? static_cast<Index>(kernel.parameter) : 1;
+    plan.terms[m] = {same - plan.roots.begin(), power, 1};
+    if (same == plan.roots.end()) plan.roots.push_back(root);
+  }
+  return plan;
+}
+
+FeatureRoots::FeatureRoots(const Matrix& X, std::vector<Kernel> roots,
+                           const std::map<std::string, Matrix>& precomputed) {
+  for (Kernel& root : roots) {
+    Part part;
+    part.kernel = std::move(root);
+    const Kernel& kernel = part.kernel;
+    if (kernel.kind == Kind::precomputed) {
+      part.matrix = &precomputed.at(kernel.file);
+      part.diagonal = part.matrix->diagonal();
+    } else {
+      const auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+        return block.columns == kernel.columns;
+      });
+      part.block = static_cast<std::size_t>(known - blocks_.begin());
+      if (known == blocks_.end())
+        blocks_.push_back({kernel.columns,
+                           kernel.columns.empty() ? X : Matrix(X(Eigen::all, kernel.columns)),
+                           Matrix(), Vector()});
+      Block& block = blocks_[part.block];
+      if (kernel.kind == Kind::linear) {
+        part.diagonal = squared_norms(block.X).array() + kernel.offset;
+      } else if (kernel.kind == Kind::chi2) {
+        part.diagonal = row_sums(block.X);
+      } else {
+        part.diagonal = Vector::Ones(X.rows());
+      }
+      if (kernel.kind == Kind::gauss && block.norms.size() == 0) {
+        block.norms = squared_norms(block.X);
+        Matrix centred = block.X;
+        if (centre_if_far(centred)) {
+          block.norms = squared_norms(centred);
+          block.centred = std::move(centred);
+        }
+      }
+    }
+    const bool plain = kernel.raw || is_distance(kernel.kind);
+    part.scale = plain ? Vector(Vector::Ones(part.diagonal.size()))
+                       : Vector(part.diagonal.cwiseSqrt().cwiseInverse());
+    parts_.push_back(std::move(part));
+  }
+}
+
+void FeatureRoots::values(std::span<const Index> rows, std::span<const Index> columns,
+                          double* const* out, Index stride) const {
+  if (rows.empty() || columns.empty()) return;
+  for (std::size_t block = 0; block < blocks_.size(); ++block)
+    block_values(block, rows, columns, out, stride);
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    const Part& part = parts_[r];
+    if (!out[r] || !part.matrix) continue;
+    const Matrix& P = *part.matrix;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      for (std::size_t l = 0; l < columns.size(); ++l) {
+        const Index i = rows[k];
+        const Index j = columns[l];
+        out[r][static_cast<Index>(k) * stride + static_cast<Index>(l)] =
+            i == j && !part.kernel.raw ? 1
+                                       : (P(i, j) + P(j, i)) / 2 * (part.scale[i] * part.scale[j]);
+      }
+  }
+}
+
+void FeatureRoots::block_values(std::size_t block_number, std::span<const Index> rows,
+                                std::span<const Index> columns, double* const* out,
+                                Index stride) const {
+  const Block& block = blocks_[block_number];
+  const auto wanted = [&](Kind kind) {
+    for (std::size_t r = 0; r < parts_.size(); ++r)
+      if (out[r] && !parts_[r].matrix && parts_[r].block == block_number &&
+          parts_[r].kernel.kind == kind)
+        return true;
+    return false;
+  };
+  const bool products = wanted(Kind::linear);
+  const bool gauss = wanted(Kind::gauss);
+  const bool laplace = wanted(Kind::laplace);
+  const bool chi2 = wanted(Kind::chi2);
+  if (!products && !gauss && !laplace && !chi2) return;
+
+  const bool far = block.centred.size() > 0;
+  Matrix A, B, G, D, L, S;
+  if (products || laplace || chi2 || !far) {
+    A = rows_of(block.X, rows);
+    B = rows_of(block.X, columns);
+  }
+  if (products || (gauss && !far)) G = inner_products(A, B);
+  if (gauss) {
+    if (far)
+      D = squared_distances_from(
+          inner_products(rows_of(block.centred, rows), rows_of(block.centred, columns)),
+          block.norms, block.X, rows, columns);
+    else
+      D = squared_distances_from(products ? G : std::move(G), block.norms, block.X, rows, columns);
+  }
+  if (laplace) L = absolute_distances(A, B);
+  if (chi2) S = chi2_similarities(A, B);
+
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    const Part& part = parts_[r];
+    if (!out[r] || part.matrix || part.block != block_number) continue;
+    const Kernel& kernel = part.kernel;
+    if (is_distance(kernel.kind)) {
+      const Matrix& from = kernel.kind == Kind::gauss ? D : L;
+      for (Index k = 0; k < from.rows(); ++k)
+        decay(from.row(k).data(), from.cols(), rate_of(kernel), out[r] + k * stride);
+      continue;
+    }
+    const Matrix& from = kernel.kind == Kind::linear ? G : S;
+    Vector scale(std::ssize(columns));
+    for (std::size_t l = 0; l < columns.size(); ++l)
+      scale[static_cast<Index>(l)] = part.scale[columns[l]];
+    for (Index k = 0; k < from.rows(); ++k) {
+      double* to = out[r] + k * stride;
+      const double* row = from.row(k).data();
+      const double own = part.scale[rows[static_cast<std::size_t>(k)]];
+      // The product of the scales first: it is the same for (i, j) and (j, i).
+      for (Index l = 0; l < from.cols(); ++l) to[l] = (row[l] + kernel.offset) * (own * scale[l]);
+      if (kernel.raw) continue;
+      for (Index l = 0; l < from.cols(); ++l)
+        if (columns[static_cast<std::size_t>(l)] == rows[static_cast<std::size_t>(k)]) to[l] = 1;
+    }
+  }
+}
+
+void FeatureRoots::diagonals(std::span<const Index> rows, double* const* out) const {
+  for (std::size_t r = 0; r < parts_.size(); ++r)
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      out[r][k] = parts_[r].kernel.raw ? parts_[r].diagonal[rows[k]] : 1;
+}
+
+double FeatureRoots::bytes() const {
+  double numbers = 0;
+  for (const Block& block : blocks_)
+    numbers += static_cast<double>(block.X.size() + block.centred.size() + block.norms.size());
+  for (const Part& part : parts_)
+    numbers += static_cast<double>(part.diagonal.size() + part.scale.size());
+  return static_cast<double>(sizeof(double)) * numbers;
+}
+
+}  // namespace coterie

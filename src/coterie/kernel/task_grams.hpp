@@ -1,0 +1,128 @@
+// The Gram matrices of one task, kept as few matrices. docs/maths.md (28).
+//
+//   K^m_ij = factor_m (R_ij)^power_m,     R the root of kernel m
+//
+// Gaussians whose widths are halves of each other are powers of the widest (4, 16, ..), poly:2 is the square of linear: the ten
+// kernels of the paper have two roots, and a pair of samples takes 16 bytes instead of 80. The powers are a few multiplications,
+// made when they are needed; that is less than the time to read them from memory.
+//
+// Tasks that share samples (pairs of classes, one against the rest) may share the matrices of their roots; a source may also
+// compute what is asked for and store nothing.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coterie/math/types.hpp"
+
+namespace coterie {
+
+struct KernelTerm {
+  Index root = 0;
+  Index power = 1;
+  double factor = 1;
+  bool operator==(const KernelTerm&) const = default;
+};
+
+// Values of the roots for pairs of samples.
+class RootSource {
+ public:
+  RootSource() = default;
+  RootSource(const RootSource&) = delete;
+  RootSource& operator=(const RootSource&) = delete;
+  virtual ~RootSource() = default;
+
+  // out[root][k * stride + l] = R(rows[k], columns[l]) for every root whose `out` is not null.
+  virtual void values(std::span<const Index> rows, std::span<const Index> columns,
+                      double* const* out, Index stride) const = 0;
+  // out[root][k] = R(rows[k], rows[k]) for every root.
+  virtual void diagonals(std::span<const Index> rows, double* const* out) const = 0;
+  virtual double bytes() const = 0;  // that are stored
+};
+
+// The kernels as they come from the values of their roots, in an order in which each power is made from the one before.
+class KernelPowers {
+ public:
+  explicit KernelPowers(std::vector<KernelTerm> terms);
+
+  Index M() const { return std::ssize(terms_); }
+  Index roots() const { return std::ssize(chains_); }
+  const KernelTerm& term(Index m) const { return terms_[static_cast<std::size_t>(m)]; }
+
+  // What mix needs of weights: which kernels, and the roots they come from.
+  struct Recipe {
+    std::vector<double> weight;  // factor included, in the order of the chains
+    std::vector<Index> length;   // links of every chain that are needed
+    bool needs(Index root) const { return length[static_cast<std::size_t>(root)] > 0; }
+  };
+  Recipe recipe(ConstVectorRef theta) const;
+
+  // out_j = sum_m theta_m K^m_j  for `count` pairs, their roots at values[root][0 .. count). Roots that the recipe does not need
+  // may be null. The bits of an entry depend on its values alone.
+  void mix(const Recipe& recipe, const double* const* values, Index count, double* out) const;
+
+  // out_m = sum_j K^m_j beta_j.
+  void products(const double* const* values, const double* beta, Index count, double* out) const;
+
+ private:
+  struct Link {
+    Index kernel;
+    Index exponent;     // what the value before it in the chain is raised to
+    bool from_root;     // or the root itself
+    std::size_t place;  // of its weight in a recipe
+  };
+  std::vector<KernelTerm> terms_;
+  std::vector<std::vector<Link>> chains_;  // [root], powers ascending
+};
+
+class TaskGrams {
+ public:
+  TaskGrams() = default;
+  // Every kernel its own matrix, n x n and symmetric.
+  explicit TaskGrams(std::vector<Matrix> matrices);
+  // Sample i of the task is samples[i] of the source.
+  TaskGrams(std::shared_ptr<const RootSource> source, std::shared_ptr<const KernelPowers> powers,
+            std::vector<Index> samples);
+
+  // The same roots under other factors.
+  TaskGrams(const TaskGrams& other, std::shared_ptr<const KernelPowers> powers)
+      : source_(other.source_), powers_(std::move(powers)), samples_(other.samples_) {}
+
+  Index n() const { return std::ssize(samples_); }
+  Index M() const { return powers_ ? powers_->M() : 0; }
+  const KernelPowers& powers() const { return *powers_; }
+  const RootSource& source() const { return *source_; }
+  const std::vector<Index>& samples() const { return samples_; }
+
+  // out[root][k * stride + l] = R(rows[k], columns[l]), samples of the task, where `out` is not null.
+  void root_values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
+                   Index stride) const;
+  void root_diagonals(std::span<const Index> rows, double* const* out) const;
+  // The whole matrix of one kernel.
+  Matrix kernel(Index m) const;
+  // sum_m theta_m K^m, the whole matrix.
+  Matrix mixed(ConstVectorRef theta) const;
+
+ private:
+  std::vector<Index> places(std::span<const Index> samples) const;  // in the source
+
+  std::shared_ptr<const RootSource> source_;
+  std::shared_ptr<const KernelPowers> powers_;
+  std::vector<Index> samples_;
+};
+
+// Roots in memory, each a symmetric matrix.
+class StoredRoots : public RootSource {
+ public:
+  explicit StoredRoots(std::vector<Matrix> roots) : roots_(std::move(roots)) {}
+  void values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
+              Index stride) const override;
+  void diagonals(std::span<const Index> rows, double* const* out) const override;
+  double bytes() const override;
+
+ private:
+  std::vector<Matrix> roots_;
+};
+
+}  // namespace coterie
