@@ -152,66 +152,88 @@ void FeatureRoots::values(std::span<const Index> rows, std::span<const Index> co
   }
 }
 
+// Some hundred columns at a time: what is made from one row of products stays in the nearest cache.
 void FeatureRoots::block_values(std::size_t block_number, std::span<const Index> rows,
                                 std::span<const Index> columns, double* const* out,
                                 Index stride) const {
   const Block& block = blocks_[block_number];
-  const auto wanted = [&](Kind kind) {
-    for (std::size_t r = 0; r < parts_.size(); ++r)
-      if (out[r] && !parts_[r].matrix && parts_[r].block == block_number &&
-          parts_[r].kernel.kind == kind)
-        return true;
-    return false;
-  };
-  const bool products = wanted(Kind::linear);
-  const bool gauss = wanted(Kind::gauss);
-  const bool laplace = wanted(Kind::laplace);
-  const bool chi2 = wanted(Kind::chi2);
-  if (!products && !gauss && !laplace && !chi2) return;
-
-  const bool far = block.centred.size() > 0;
-  Matrix A, B, G, D, L, S;
-  if (products || laplace || chi2 || !far) {
-    A = rows_of(block.X, rows);
-    B = rows_of(block.X, columns);
-  }
-  if (products || (gauss && !far)) G = inner_products(A, B);
-  if (gauss) {
-    if (far)
-      D = squared_distances_from(
-          inner_products(rows_of(block.centred, rows), rows_of(block.centred, columns)),
-          block.norms, block.X, rows, columns);
-    else
-      D = squared_distances_from(products ? G : std::move(G), block.norms, block.X, rows, columns);
-  }
-  if (laplace) L = absolute_distances(A, B);
-  if (chi2) S = chi2_similarities(A, B);
-
+  std::vector<std::size_t> wanted;
+  bool products = false;
+  bool gauss = false;
   for (std::size_t r = 0; r < parts_.size(); ++r) {
     const Part& part = parts_[r];
     if (!out[r] || part.matrix || part.block != block_number) continue;
-    const Kernel& kernel = part.kernel;
-    if (is_distance(kernel.kind)) {
-      const Matrix& from = kernel.kind == Kind::gauss ? D : L;
-      for (Index k = 0; k < from.rows(); ++k)
-        decay(from.row(k).data(), from.cols(), rate_of(kernel), out[r] + k * stride);
-      continue;
-    }
-    const Matrix& from = kernel.kind == Kind::linear ? G : S;
-    Vector scale(std::ssize(columns));
-    for (std::size_t l = 0; l < columns.size(); ++l)
-      scale[static_cast<Index>(l)] = part.scale[columns[l]];
-    for (Index k = 0; k < from.rows(); ++k) {
-      double* to = out[r] + k * stride;
-      const double* row = from.row(k).data();
-      const double own = part.scale[rows[static_cast<std::size_t>(k)]];
-      // The product of the scales first: it is the same for (i, j) and (j, i).
-      for (Index l = 0; l < from.cols(); ++l) to[l] = (row[l] + kernel.offset) * (own * scale[l]);
-      if (kernel.raw) continue;
-      for (Index l = 0; l < from.cols(); ++l)
-        if (columns[static_cast<std::size_t>(l)] == rows[static_cast<std::size_t>(k)]) to[l] = 1;
+    wanted.push_back(r);
+    products = products || part.kernel.kind == Kind::linear;
+    gauss = gauss || part.kernel.kind == Kind::gauss;
+  }
+  if (wanted.empty()) return;
+  const bool far = block.centred.size() > 0;
+  constexpr std::size_t kColumns = 256;
+  constexpr std::size_t kRows = 64;
+  std::unique_ptr<double[]> G;
+  std::unique_ptr<double[]> D;
+  if (products || (gauss && !far)) G = std::make_unique_for_overwrite<double[]>(kRows * kColumns);
+  if (gauss) D = std::make_unique_for_overwrite<double[]>(far ? kRows * kColumns : kColumns);
+  for (std::size_t left = 0; left < columns.size(); left += kColumns) {
+    const auto some = columns.subspan(left, std::min(kColumns, columns.size() - left));
+    const Index count = std::ssize(some);
+    for (std::size_t top = 0; top < rows.size(); top += kRows) {
+      const auto few = rows.subspan(top, std::min(kRows, rows.size() - top));
+      if (G) inner_products(block.X, few, some, G.get(), kColumns);
+      if (gauss && far) inner_products(block.centred, few, some, D.get(), kColumns);
+      const auto place = [&](std::size_t root, std::size_t k) {
+        return out[root] + static_cast<Index>(top + k) * stride + static_cast<Index>(left);
+      };
+      for (std::size_t k = 0; k < few.size(); ++k) {
+        const Index i = few[k];
+        const double* const g = G.get() + k * kColumns;
+        double* distances = D.get();
+        if (gauss) {
+          if (far)
+            distances += k * kColumns;
+          else
+            std::copy_n(g, count, distances);
+          squared_distances(block.X, block.norms, i, some, distances);
+        }
+        for (const std::size_t r : wanted) {
+          const Part& part = parts_[r];
+          if (part.kernel.kind == Kind::gauss)
+            decay(distances, count, rate_of(part.kernel), place(r, k));
+          else if (part.kernel.kind == Kind::linear)
+            normalise(part, i, some, g, place(r, k));
+        }
+      }
+      for (const std::size_t r : wanted) {
+        const Part& part = parts_[r];
+        if (part.kernel.kind != Kind::laplace && part.kernel.kind != Kind::chi2) continue;
+        const Matrix A = rows_of(block.X, few);
+        const Matrix B = rows_of(block.X, some);
+        const Matrix values =
+            part.kernel.kind == Kind::laplace ? absolute_distances(A, B) : chi2_similarities(A, B);
+        for (std::size_t k = 0; k < few.size(); ++k) {
+          const double* from = values.row(static_cast<Index>(k)).data();
+          if (part.kernel.kind == Kind::laplace)
+            decay(from, count, rate_of(part.kernel), place(r, k));
+          else
+            normalise(part, few[k], some, from, place(r, k));
+        }
+      }
     }
   }
+}
+
+// (value + offset) / sqrt(k(x,x) k(z,z)), or undivided for a raw kernel.
+void FeatureRoots::normalise(const Part& part, Index i, std::span<const Index> columns,
+                             const double* values, double* out) const {
+  const double own = part.scale[i];
+  const double offset = part.kernel.offset;
+  // The product of the scales first: it is the same for (i, j) and (j, i).
+  for (std::size_t l = 0; l < columns.size(); ++l)
+    out[l] = (values[l] + offset) * (own * part.scale[columns[l]]);
+  if (part.kernel.raw) return;
+  for (std::size_t l = 0; l < columns.size(); ++l)
+    if (columns[l] == i) out[l] = 1;
 }
 
 void FeatureRoots::diagonals(std::span<const Index> rows, double* const* out) const {

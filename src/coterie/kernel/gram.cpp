@@ -11,6 +11,7 @@
 #include "coterie/kernel/feature_roots.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/scale.hpp"
+#include "coterie/kernel/single_threaded_blas.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {

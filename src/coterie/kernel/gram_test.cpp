@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "coterie/kernel/pairwise.hpp"
+#include "coterie/kernel/single_threaded_blas.hpp"
 #include "coterie/math/random.hpp"
 
 extern "C" {

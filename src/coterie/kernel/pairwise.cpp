@@ -3,9 +3,14 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
+#include <memory>
 #include <mutex>
+
+#include "coterie/kernel/single_threaded_blas.hpp"
+#include "coterie/math/lanes.hpp"
 
 extern "C" {
 void openblas_set_num_threads(int threads);
@@ -58,6 +63,39 @@ double squared_distance(double norm_x, double norm_z, double product, const doub
   return distance > kCancelled * norms ? distance : direct_squared_distance(x, z, size);
 }
 
+// Eight points side by side, dimension after dimension, against four others at a time: each of the 32 sums runs over the
+// dimensions in order, so nothing else decides its bits.
+constexpr std::size_t kWide = 2 * kLanes;
+constexpr std::size_t kHigh = 4;
+void panel_products(const std::array<const double*, kHigh>& x, const double* panel, Index d,
+                    double* out, Index stride) {
+  const double* const x0 = x[0];
+  const double* const x1 = x[1];
+  const double* const x2 = x[2];
+  const double* const x3 = x[3];
+  Lanes a0{}, b0{}, a1{}, b1{}, a2{}, b2{}, a3{}, b3{};
+  for (Index k = 0; k < d; ++k, panel += kWide) {
+    const Lanes a = load(panel);
+    const Lanes b = load(panel + kLanes);
+    a0 += x0[k] * a;
+    b0 += x0[k] * b;
+    a1 += x1[k] * a;
+    b1 += x1[k] * b;
+    a2 += x2[k] * a;
+    b2 += x2[k] * b;
+    a3 += x3[k] * a;
+    b3 += x3[k] * b;
+  }
+  store(out, a0);
+  store(out + kLanes, b0);
+  store(out + stride, a1);
+  store(out + stride + kLanes, b1);
+  store(out + 2 * stride, a2);
+  store(out + 2 * stride + kLanes, b2);
+  store(out + 3 * stride, a3);
+  store(out + 3 * stride + kLanes, b3);
+}
+
 }  // namespace
 
 SingleThreadedBlas::SingleThreadedBlas() {
@@ -82,10 +120,37 @@ Matrix inner_products(const Matrix& A, const Matrix& B) {
   return G;
 }
 
+void inner_products(const Matrix& X, std::span<const Index> rows, std::span<const Index> columns,
+                    double* out, Index stride) {
+  const Index d = X.cols();
+  const auto panel = std::make_unique_for_overwrite<double[]>(kWide * static_cast<std::size_t>(d));
+  std::array<double, kHigh * kWide> rest;
+  for (std::size_t left = 0; left < columns.size(); left += kWide) {
+    const std::size_t wide = std::min(kWide, columns.size() - left);
+    for (std::size_t l = 0; l < kWide; ++l) {
+      const double* point = X.row(columns[left + std::min(l, wide - 1)]).data();
+      for (Index k = 0; k < d; ++k) panel[static_cast<std::size_t>(k) * kWide + l] = point[k];
+    }
+    for (std::size_t top = 0; top < rows.size(); top += kHigh) {
+      const std::size_t high = std::min(kHigh, rows.size() - top);
+      std::array<const double*, kHigh> x;
+      for (std::size_t r = 0; r < kHigh; ++r)
+        x[r] = X.row(rows[top + std::min(r, high - 1)]).data();
+      double* to = out + static_cast<Index>(top) * stride + static_cast<Index>(left);
+      if (high == kHigh && wide == kWide) {
+        panel_products(x, panel.get(), d, to, stride);
+        continue;
+      }
+      panel_products(x, panel.get(), d, rest.data(), kWide);
+      for (std::size_t r = 0; r < high; ++r)
+        std::copy_n(rest.data() + r * kWide, wide, to + static_cast<Index>(r) * stride);
+    }
+  }
+}
+
 Vector squared_norms(const Matrix& X) {
   Vector norms(X.rows());
-  for (Index i = 0; i < X.rows(); ++i)
-    norms[i] = cblas_ddot(narrow(X.cols()), X.data() + i * X.cols(), 1, X.data() + i * X.cols(), 1);
+  for (Index i = 0; i < X.rows(); ++i) inner_products(X, {&i, 1}, {&i, 1}, &norms[i], 1);
   return norms;
 }
 
@@ -99,30 +164,20 @@ bool centre_if_far(Matrix& X) {
   return true;
 }
 
-Matrix squared_distances_from(Matrix products, const Vector& norms, const Matrix& X,
-                              std::span<const Index> rows, std::span<const Index> columns) {
-  Vector right(std::ssize(columns));
-  for (Index l = 0; l < right.size(); ++l) right[l] = norms[columns[static_cast<std::size_t>(l)]];
-  for (Index k = 0; k < products.rows(); ++k) {
-    double* row = products.row(k).data();
-    const Index i = rows[static_cast<std::size_t>(k)];
-    const double own = norms[i];
-    const double* other = right.data();
-    Index cancelled = 0;
-    for (Index l = 0; l < right.size(); ++l) {
-      const double both = own + other[l];
-      const double distance = both - 2 * row[l];
-      row[l] = distance;
-      cancelled += distance > kCancelled * both ? 0 : 1;
-    }
-    for (Index l = 0; cancelled > 0 && l < right.size(); ++l) {
-      if (row[l] > kCancelled * (own + other[l])) continue;
-      row[l] = direct_squared_distance(
-          X.row(i).data(), X.row(columns[static_cast<std::size_t>(l)]).data(), X.cols());
-      --cancelled;
-    }
+void squared_distances(const Matrix& X, const Vector& norms, Index i,
+                       std::span<const Index> columns, double* products) {
+  const double own = norms[i];
+  Index cancelled = 0;
+  for (std::size_t l = 0; l < columns.size(); ++l) {
+    const double both = own + norms[columns[l]];
+    products[l] = both - 2 * products[l];
+    cancelled += products[l] > kCancelled * both ? 0 : 1;
   }
-  return products;
+  for (std::size_t l = 0; cancelled > 0 && l < columns.size(); ++l) {
+    if (products[l] > kCancelled * (own + norms[columns[l]])) continue;
+    products[l] = direct_squared_distance(X.row(i).data(), X.row(columns[l]).data(), X.cols());
+    --cancelled;
+  }
 }
 
 Matrix squared_distances(Matrix A, Matrix B) {

@@ -10,28 +10,22 @@
 
 namespace coterie {
 
-// While one of these lives, OpenBLAS uses one thread per call: our own threads are the parallel ones, and a product has
-// the same bits whatever their number. The last one to go restores the setting.
-class SingleThreadedBlas {
- public:
-  SingleThreadedBlas();
-  ~SingleThreadedBlas();
-  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
-  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
-};
-
 // A B'.
 Matrix inner_products(const Matrix& A, const Matrix& B);
-// x'x per row.
+// out[k * stride + l] = x_i'x_j for i = rows[k], j = columns[l]. The bits depend on the two points alone, whatever pairs are asked
+// for together, and are those of x_j'x_i.
+void inner_products(const Matrix& X, std::span<const Index> rows, std::span<const Index> columns,
+                    double* out, Index stride);
+// x'x per row; inner_products gives the same bits for a pair of equal points.
 Vector squared_norms(const Matrix& X);
 
 // Takes the mean off the points when it is farther from 0 than they are from it; false: nothing was done.
 bool centre_if_far(Matrix& X);
 
-// |x_i - x_j|^2 for i in rows and j in columns, from the inner products of these points and their squared norms, around whatever
-// centre. What cancels is computed directly from the rows of X, so that the distance of two equal points is exactly 0.
-Matrix squared_distances_from(Matrix products, const Vector& norms, const Matrix& X,
-                              std::span<const Index> rows, std::span<const Index> columns);
+// products <- |x_i - x_j|^2 for one i and j in columns, from the inner products with x_i and the squared norms of the points, around
+// whatever centre. What cancels is computed directly from the rows of X, so that the distance of two equal points is exactly 0.
+void squared_distances(const Matrix& X, const Vector& norms, Index i,
+                       std::span<const Index> columns, double* products);
 // |a - b|^2 between rows of A and rows of B.
 Matrix squared_distances(Matrix A, Matrix B);
 

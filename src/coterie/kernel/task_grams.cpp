@@ -32,7 +32,12 @@ struct Chunk {
   }
 };
 
-void raise(Chunk& x, Index exponent) {
+[[gnu::always_inline]] inline void raise(Chunk& x, Index exponent) {
+  if (exponent == 4) {  // the next Gaussian of a chain
+    x *= x;
+    x *= x;
+    return;
+  }
   for (; exponent % 2 == 0; exponent /= 2) x *= x;
   if (exponent == 1) return;
   Chunk power = x;
@@ -44,7 +49,7 @@ void raise(Chunk& x, Index exponent) {
 
 // Calls body(begin, chunk_of) for all chunks of `count` entries: chunk_of(values) reads them, with zeros after the end.
 template <typename Body>
-void for_each_chunk(Index count, const Body& body) {
+[[gnu::always_inline]] inline void for_each_chunk(Index count, const Body& body) {
   Index begin = 0;
   for (; begin + kChunk <= count; begin += kChunk)
     body(begin, kChunk, [&](const double* values) { return Chunk::read(values + begin); });
@@ -96,28 +101,29 @@ KernelPowers::Recipe KernelPowers::recipe(ConstVectorRef theta) const {
 void KernelPowers::mix(const Recipe& recipe, const double* const* values, Index count,
                        double* out) const {
   const FlushSubnormals guard;
-  for_each_chunk(count, [&](Index begin, Index size, const auto& chunk_of) {
-    Chunk sum = Chunk::zero();
-    for (std::size_t r = 0; r < chains_.size(); ++r) {
-      if (recipe.length[r] == 0) continue;
-      const Chunk root = chunk_of(values[r]);
-      Chunk x = root;
-      for (std::size_t k = 0; k < static_cast<std::size_t>(recipe.length[r]); ++k) {
-        const Link& link = chains_[r][k];
-        if (link.from_root) x = root;
-        raise(x, link.exponent);
-        const double weight = recipe.weight[link.place];
-        if (weight > 0) sum.add(weight, x);
-      }
-    }
-    if (size == kChunk) {
-      sum.write(out + begin);
-    } else {
-      std::array<double, kChunk> rest;
-      sum.write(rest.data());
-      std::copy_n(rest.begin(), size, out + begin);
-    }
-  });
+  for_each_chunk(
+      count, [&](Index begin, Index size, const auto& chunk_of) __attribute__((always_inline)) {
+        Chunk sum = Chunk::zero();
+        for (std::size_t r = 0; r < chains_.size(); ++r) {
+          if (recipe.length[r] == 0) continue;
+          const Chunk root = chunk_of(values[r]);
+          Chunk x = root;
+          for (std::size_t k = 0; k < static_cast<std::size_t>(recipe.length[r]); ++k) {
+            const Link& link = chains_[r][k];
+            if (link.from_root) x = root;
+            raise(x, link.exponent);
+            const double weight = recipe.weight[link.place];
+            if (weight > 0) sum.add(weight, x);
+          }
+        }
+        if (size == kChunk) {
+          sum.write(out + begin);
+        } else {
+          std::array<double, kChunk> rest;
+          sum.write(rest.data());
+          std::copy_n(rest.begin(), size, out + begin);
+        }
+      });
 }
 
 void KernelPowers::products(const double* const* values, const double* beta, Index count,
@@ -185,18 +191,28 @@ Matrix TaskGrams::kernel(Index m) const {
 }
 
 Matrix TaskGrams::mixed(ConstVectorRef theta) const {
+  constexpr Index strip = 64;
   const KernelPowers::Recipe recipe = powers_->recipe(theta);
   Matrix K(n(), n());
-  std::vector<Vector> row(static_cast<std::size_t>(powers_->roots()), Vector(n()));
-  std::vector<double*> values(row.size(), nullptr);
-  for (std::size_t r = 0; r < row.size(); ++r)
-    if (recipe.needs(static_cast<Index>(r))) values[r] = row[r].data();
-  for (Index i = 0; i < n(); ++i) {
-    source_->values({&samples_[static_cast<std::size_t>(i)], 1}, samples_, values.data(), n());
-    powers_->mix(recipe, values.data(), n(), K.row(i).data());
+  std::vector<Matrix> roots(static_cast<std::size_t>(powers_->roots()));
+  std::vector<double*> out(roots.size(), nullptr);
+  std::vector<const double*> values(roots.size(), nullptr);
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    if (!recipe.needs(static_cast<Index>(r))) continue;
+    roots[r].resize(std::min(strip, n()), n());
+    out[r] = roots[r].data();
   }
-  for (Index i = 0; i < n(); ++i)  // a source that computes may differ in the last bit
-    for (Index j = i + 1; j < n(); ++j) K(j, i) = K(i, j);
+  for (Index top = 0; top < n(); top += strip) {
+    const Index count = std::min(strip, n() - top);
+    const auto some = std::span<const Index>(samples_).subspan(static_cast<std::size_t>(top),
+                                                               static_cast<std::size_t>(count));
+    source_->values(some, samples_, out.data(), n());
+    for (Index k = 0; k < count; ++k) {
+      for (std::size_t r = 0; r < roots.size(); ++r)
+        values[r] = out[r] ? out[r] + k * n() : nullptr;
+      powers_->mix(recipe, values.data(), n(), K.row(top + k).data());
+    }
+  }
   return K;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "coterie/kernel/single_threaded_blas.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/outer_loop.hpp"
 
@@ -28,6 +29,7 @@ std::string to_string(Status status) {
 
 Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
         const WarmStart& start) {
+  const SingleThreadedBlas guard;
   const Index T = problem.T();
   const Index M = problem.M();
   const std::vector<Part> parts = split_into_parts(problem);

@@ -61,20 +61,30 @@ class PartSolver {
   }
 
   // The losses of the samples left out; with them the primal value is that of the whole problem.
-  void count_left_out(Iterate& x) {
+  void count_left_out(Iterate& x, TaskSvm::Outside who = TaskSvm::Outside::all) {
     parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i].left_out = tasks_[i]->loss_outside(x.tasks[i].svm);
+      x.tasks[i].left_out = tasks_[i]->loss_outside(x.tasks[i].svm, who);
     });
     x.left_out = 0;
     for (const TaskState& task : x.tasks) x.left_out += task.left_out;
   }
 
-  // Samples that count_left_out found join. True when there were any.
-  bool grow() {
-    bool grew = false;
-    for (const std::unique_ptr<TaskSvm>& task : tasks_) grew = task->grow() || grew;
-    return grew;
+  bool has_all() const {
+    return std::all_of(tasks_.begin(), tasks_.end(),
+                       [](const std::unique_ptr<TaskSvm>& task) { return task->has_all(); });
+  }
+
+  // Samples that count_left_out found join, where x must have been evaluated last. Of x only alpha remains valid, and what the
+  // theta step needs. True when there were any.
+  bool grow(Iterate& x) {
+    add_curvatures(x);
+    std::vector<char> grew(tasks_.size());
+    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      grew[i] = tasks_[i]->grow(x.tasks[i].svm) ? 1 : 0;
+    });
+    return std::count(grew.begin(), grew.end(), 1) > 0;
   }
 
   Vector all_alpha(const Iterate& x, std::size_t k) const {
@@ -158,7 +168,8 @@ class PartSolver {
   }
 
  private:
-  static constexpr Index kWhole = 256;  // samples of a task of which none are left out
+  static inline Index kWhole =
+      getenv("KW") ? atoi(getenv("KW")) : 256;  // samples of a task of which none are left out
 
   const MtmklProblem& problem_;
   const Part& part_;
@@ -280,7 +291,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   std::vector<Matrix> visited;  // by the published algorithm
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
-  double check_at = std::max(0.01 * std::abs(result.x.primal), solver.target(result.x.primal));
+  double check_at = std::max((getenv("CA") ? atof(getenv("CA")) : 0.01) * std::abs(result.x.primal),
+                             solver.target(result.x.primal));
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
@@ -295,16 +307,18 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       gap = x.primal - result.dual;
     }
     // Close enough on the samples that take part: what do the others say?
-    while (gap <= check_at) {
+    bool done = false;
+    bool grew = false;
+    if (gap <= check_at) {
       enter(Phase::svms);
-      solver.count_left_out(x);
-      if (gap + x.left_out <= solver.target(x.primal)) break;
-      check_at = std::max(0.7 * solver.target(x.primal), 0.2 * x.left_out);
-      if (!solver.grow()) break;
-      x = solver.evaluate(x.theta, x.groups, solver.alphas(x), svm_tolerance);
-      result.dual = solver.dual(x, nu);
-      gap = x.primal - result.dual;
-      best_gap = std::numeric_limits<double>::infinity();
+      const double target = solver.target(x.primal);
+      solver.count_left_out(x, TaskSvm::Outside::near);
+      if (gap + x.left_out <= target) {
+        solver.count_left_out(x, TaskSvm::Outside::all);
+        done = gap + x.left_out <= target;
+      }
+      check_at = std::max((solver.has_all() ? 1 : 0.7) * target, 0.2 * x.left_out);
+      grew = !done && solver.grow(x);
     }
     result.outer_steps = step;
     best_gap = std::min(best_gap, gap);
@@ -314,7 +328,6 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     report.gap = (gap + x.left_out) / std::max(1.0, std::abs(x.primal));
     report.groups = std::ssize(x.groups);
     const bool go_on = enter(Phase::proof);
-    const bool done = gap <= check_at && gap + x.left_out <= solver.target(x.primal);
     if (done || !go_on || step >= settings.max_outer_steps) {
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
@@ -345,7 +358,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       continue;
     }
     const double predicted = solver.predicted_decrease(x, next.theta, mu);
-    // The step is taken if the objective falls as far as the model promises, or if the proof is closer by half than ever before.
+    // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if
+    // samples joined, so that there is nothing to compare with.
     double length = 1;
     bool accepted = false;
     Iterate y;
@@ -357,10 +371,14 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       const double actual = x.primal - y.primal;
       const double gap_there = y.primal - solver.dual(y, next.nu);
       accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
-                 gap_there <= 0.5 * best_gap;
+                 gap_there <= 0.5 * best_gap || grew;
       if (!accepted) {
         length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
         continue;
+      }
+      if (grew) {
+        best_gap = gap_there;
+        break;
       }
       const double ratio = predicted > 0 ? actual / predicted : 1;
       if (length < 1 || ratio < 0.2)

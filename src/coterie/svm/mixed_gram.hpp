@@ -2,11 +2,12 @@
 //
 //   K(theta) = sum_m theta_m K^m
 //
-// An SVM touches few rows of it (those of support vectors and of samples near the margin), so a row is mixed when it is first
-// asked for. The roots of the rows (task_grams.hpp) are kept when the weights change; the mixed rows are not.
+// The roots of the kernels on the set (task_grams.hpp) are fetched once and kept. An SVM touches few rows of K(theta) (those of
+// support vectors and of samples near the margin), so a row is mixed when it is first asked for.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,9 @@ class MixedGram {
   // Keeps a reference to the base matrices: they must outlive it. The set is empty at first.
   explicit MixedGram(const TaskGrams& base);
 
-  void add(std::span<const Index> samples);  // that are not in the set; it need not be small
+  // The set becomes what stands at the places of it that are kept, in that order, and the samples that join, which are not in it.
+  void change(std::span<const Index> kept, std::span<const Index> joining);
+  void add(std::span<const Index> joining);
   void set_weights(ConstVectorRef theta);
 
   Index size() const { return std::ssize(samples_); }
@@ -34,30 +37,27 @@ class MixedGram {
   void products(std::span<const Index> wanted, std::span<const Index> support, const double* beta,
                 Matrix& out);
 
-  // sum over l in support of K(theta)(j, l) beta_l for the samples j outside the set, in increasing order.
-  struct Outside {
-    std::vector<Index> samples;
-    Vector values;
-  };
-  Outside outside(std::span<const Index> support, const double* beta);
+  // sum over l in support of K(theta)(j, l) beta_l for samples j of the task.
+  Vector decisions(std::span<const Index> samples, std::span<const Index> support,
+                   const double* beta);
 
  private:
-  void make_room(Index size);
-  // The values of one root in row k, for all columns of the set.
-  const double* root_row(Index root, Index k);
+  void fetch(Index begin);  // the roots of the samples that joined after `begin`
+  const double* root_row(std::size_t root, Index k) const {
+    return roots_[root].get() + k * capacity_;
+  }
 
   const TaskGrams& base_;
   std::vector<Index> samples_;  // of the task, in the order in which they joined
   std::vector<bool> inside_;
   KernelPowers::Recipe recipe_;
-  Index capacity_ = 0;                          // of the rows, in number and in length
-  std::uint32_t weights_ = 0;                   // how often they were set
-  std::vector<std::vector<double>> diagonals_;  // [root]
-  std::vector<std::vector<double>> roots_;      // [root], capacity x capacity
-  std::vector<std::vector<Index>> filled_;      // [root][row], columns that are there
-  std::vector<double> mixed_;                   // capacity x capacity
-  std::vector<std::uint32_t> mixed_at_;         // [row], the weights it was mixed with; 0: never
-  std::vector<const double*> values_;           // work space: a row per root
+  Index capacity_ = 0;                            // of the rows, in number and in length
+  std::uint32_t weights_ = 0;                     // how often they were set
+  std::vector<std::vector<double>> diagonals_;    // [root]
+  std::vector<std::unique_ptr<double[]>> roots_;  // [root], capacity x capacity
+  std::unique_ptr<double[]> mixed_;               // capacity x capacity
+  std::vector<std::uint32_t> mixed_at_;           // [row], the weights it was mixed with; 0: never
+  std::vector<const double*> values_;             // work space: a row per root
 };
 
 }  // namespace coterie

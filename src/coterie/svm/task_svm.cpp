@@ -8,6 +8,10 @@ namespace coterie {
 
 namespace {
 
+// In units of the margin, beyond it: who is asked again, and who may leave the set.
+constexpr double kNear = 1;
+constexpr double kLeaves = 0.5;
+
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
   std::vector<Index> chosen;
   for (const double sign : {-1.0, 1.0}) {
@@ -22,7 +26,7 @@ std::vector<Index> spread_evenly(const Vector& y, Index count) {
   return chosen;
 }
 
-std::vector<Index> everyone(Index n) {
+std::vector<Index> first(Index n) {
   std::vector<Index> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), Index{0});
   return all;
@@ -32,22 +36,27 @@ std::vector<Index> everyone(Index n) {
 
 TaskSvm::TaskSvm(const TaskGrams& base, const Vector& y, const Vector& p, const Vector& C,
                  Index whole)
-    : all_y_(y), all_p_(p), all_C_(C), K_(base) {
-  join(y.size() <= whole ? everyone(y.size()) : spread_evenly(y, whole));
+    : all_y_(y),
+      all_p_(p),
+      all_C_(C),
+      K_(base),
+      slack_(static_cast<std::size_t>(y.size()), 0),
+      returned_(slack_.size(), false) {
+  change({}, y.size() <= whole ? first(y.size()) : spread_evenly(y, whole));
 }
 
-void TaskSvm::join(const std::vector<Index>& samples) {
-  K_.add(samples);
+void TaskSvm::change(const std::vector<Index>& kept, const std::vector<Index>& joining) {
+  K_.change(kept, joining);
   y_ = all_y_(K_.samples());
   p_ = all_p_(K_.samples());
   C_ = all_C_(K_.samples());
 }
 
 Vector TaskSvm::admit(const Vector& alpha) {
-  std::vector<Index> new_ones;
+  std::vector<Index> joining;
   for (Index i = 0; i < alpha.size(); ++i)
-    if (alpha[i] > 0 && !K_.contains(i)) new_ones.push_back(i);
-  join(new_ones);
+    if (alpha[i] > 0 && !K_.contains(i)) joining.push_back(i);
+  change(first(K_.size()), joining);
   return alpha(K_.samples());
 }
 
@@ -55,28 +64,31 @@ SvmResult TaskSvm::solve(ConstVectorRef start, const SvmSettings& settings) {
   return solve_svm(K_, {y_, p_, C_}, start, settings);
 }
 
-double TaskSvm::loss_outside(const SvmResult& svm) {
+double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
   violators_.clear();
-  outside_ = {};
   if (has_all()) return 0;
+  std::vector<Index> samples;
+  for (Index i = 0; i < all_y_.size(); ++i)
+    if (!K_.contains(i) && (who == Outside::all || slack_[static_cast<std::size_t>(i)] < kNear))
+      samples.push_back(i);
   std::vector<Index> support;
   const Vector beta = y_.cwiseProduct(svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) support.push_back(k);
-  outside_ = K_.outside(support, beta.data());
+  const Vector f = K_.decisions(samples, support, beta.data());
   double loss = 0;
-  for (std::size_t k = 0; k < outside_.samples.size(); ++k) {
-    const Index i = outside_.samples[k];
-    const double f = outside_.values[static_cast<Index>(k)] + svm.bias;
-    const double missing = all_p_[i] - all_y_[i] * f;
-    if (missing <= 0) continue;
-    loss += all_C_[i] * missing;
-    violators_.emplace_back(-missing, i);
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    const Index i = samples[k];
+    const double slack = all_y_[i] * (f[static_cast<Index>(k)] + svm.bias) - all_p_[i];
+    slack_[static_cast<std::size_t>(i)] = slack;
+    if (slack >= 0) continue;
+    loss -= all_C_[i] * slack;
+    violators_.emplace_back(slack, i);
   }
   return loss;
 }
 
-bool TaskSvm::grow() {
+bool TaskSvm::grow(SvmResult& svm) {
   if (violators_.empty()) return false;
   const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, K_.size()));
   if (violators_.size() > limit) {
@@ -84,11 +96,24 @@ bool TaskSvm::grow() {
                      violators_.end());
     violators_.resize(limit);
   }
-  std::vector<Index> samples;
-  for (const auto& [violation, i] : violators_) samples.push_back(i);
-  std::sort(samples.begin(), samples.end());
+  std::vector<Index> joining;
+  for (const auto& [slack, i] : violators_) joining.push_back(i);
+  std::sort(joining.begin(), joining.end());
   violators_.clear();
-  join(samples);
+  std::vector<Index> kept;
+  for (Index k = 0; k < K_.size(); ++k) {
+    const std::size_t i = static_cast<std::size_t>(K_.samples()[static_cast<std::size_t>(k)]);
+    slack_[i] = y_[k] * (svm.gradient[k] + svm.bias);
+    if (svm.alpha[k] > 0 || slack_[i] < kLeaves || returned_[i])
+      kept.push_back(k);
+    else
+      returned_[i] = true;  // if it comes again
+  }
+  const Vector alpha = svm.alpha(kept);
+  change(kept, joining);
+  svm.alpha = Vector::Zero(K_.size());
+  svm.alpha.head(alpha.size()) = alpha;
+  svm.gradient.resize(0);
   return true;
 }
 
@@ -99,12 +124,10 @@ Vector TaskSvm::spread(const Vector& of_set) const {
   return all;
 }
 
-Vector TaskSvm::spread_gradient(const Vector& gradient) const {
-  Vector all = spread(gradient);
-  for (std::size_t k = 0; k < outside_.samples.size(); ++k) {
-    const Index i = outside_.samples[k];
-    all[i] = outside_.values[static_cast<Index>(k)] - all_y_[i] * all_p_[i];
-  }
+Vector TaskSvm::spread_gradient(const SvmResult& svm) const {
+  Vector all = spread(svm.gradient);
+  for (Index i = 0; i < all.size(); ++i)
+    if (!K_.contains(i)) all[i] = all_y_[i] * slack_[static_cast<std::size_t>(i)] - svm.bias;
   return all;
 }
 
@@ -126,18 +149,23 @@ SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y
     steps += result.steps;
     newton_steps += result.newton_steps;
     const bool settled = result.converged;
-    const double loss = svm.loss_outside(result);
+    const double target = settings.gap_tolerance * std::max(1.0, std::abs(result.dual));
+    const double own_gap = result.primal - result.dual;
+    double loss = svm.loss_outside(result, TaskSvm::Outside::near);
+    if (own_gap + loss <= target || !settled || steps >= settings.max_steps)
+      loss = svm.loss_outside(result, TaskSvm::Outside::all);
     result.primal += loss;
-    const double scale = std::max(1.0, std::abs(result.dual));
-    const double gap = result.primal - result.dual;
-    result.converged = gap <= settings.gap_tolerance * scale;
+    result.converged = own_gap + loss <= target;
     if (result.converged || !settled || steps >= settings.max_steps) break;
     const double before = own.gap_tolerance;
-    if (loss <= 0.5 * gap)
+    if (loss <= own_gap)
       own.gap_tolerance = std::max(0.3 * settings.gap_tolerance, 0.1 * own.gap_tolerance);
-    if (!svm.grow() && own.gap_tolerance == before) break;
+    if (!svm.grow(result) && own.gap_tolerance == before) {
+      result.primal += svm.loss_outside(result, TaskSvm::Outside::all) - loss;
+      break;
+    }
   }
-  result.gradient = svm.spread_gradient(result.gradient);
+  result.gradient = svm.spread_gradient(result);
   result.alpha = svm.spread(result.alpha);
   result.steps = steps;
   result.newton_steps = newton_steps;

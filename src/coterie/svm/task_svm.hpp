@@ -25,26 +25,30 @@ class TaskSvm {
   // On the set, with the weights that the Gram matrix has. Alpha and gradient of the result are those of the set.
   SvmResult solve(ConstVectorRef start, const SvmSettings& settings);
 
-  // sum of C_i max(0, p_i - y_i f_i) over the samples left out, f of that result; remembers who has a loss.
-  double loss_outside(const SvmResult& svm);
-  // Those of the last call join, the largest first, at most as many as the set has. True when any did.
-  bool grow();
+  // sum of C_i max(0, p_i - y_i f_i) over the samples left out, f of that result; remembers who has a loss. With Outside::near
+  // only over those that were not far from having one when they were looked at last.
+  enum class Outside { near, all };
+  double loss_outside(const SvmResult& svm, Outside who);
+  // Those of the last call join, the largest first, at most as many as the set has; samples without a loss that are far from having
+  // one leave. The result moves to the new set. True when any joined.
+  bool grow(SvmResult& svm);
 
   // Numbers of the set, with 0 for the samples left out.
   Vector spread(const Vector& of_set) const;
-  // The gradient e of all samples: of the set as given, of the others from the last loss_outside.
-  Vector spread_gradient(const Vector& of_set) const;
+  // The gradient e of all samples: of the set as given, of the others as of the last look.
+  Vector spread_gradient(const SvmResult& svm) const;
 
  private:
-  void join(const std::vector<Index>& samples);
+  void change(const std::vector<Index>& kept, const std::vector<Index>& joining);
 
   const Vector& all_y_;
   const Vector& all_p_;
   const Vector& all_C_;
   MixedGram K_;
   Vector y_, p_, C_;
-  MixedGram::Outside outside_;
-  std::vector<std::pair<double, Index>> violators_;  // minus the violation, sample
+  std::vector<double> slack_;   // [sample], y f - p when it was last looked at from outside
+  std::vector<bool> returned_;  // [sample], left and came back: it stays
+  std::vector<std::pair<double, Index>> violators_;  // slack, sample
 };
 
 // The SVM of all samples at one theta, from nothing.
