@@ -55,6 +55,10 @@ Matrix rows_of(const Matrix& X, std::span<const Index> rows) {
   return out;
 }
 
+void gather(const Vector& from, std::span<const Index> places, double* out) {
+  for (std::size_t k = 0; k < places.size(); ++k) out[k] = from[places[k]];
+}
+
 }  // namespace
 
 RootPlan plan_roots(const std::vector<Kernel>& kernels) {
@@ -175,9 +179,14 @@ void FeatureRoots::block_values(std::size_t block_number, std::span<const Index>
   std::unique_ptr<double[]> D;
   if (products || (gauss && !far)) G = std::make_unique_for_overwrite<double[]>(kRows * kColumns);
   if (gauss) D = std::make_unique_for_overwrite<double[]>(far ? kRows * kColumns : kColumns);
+  const auto norms = std::make_unique_for_overwrite<double[]>(kColumns);
+  const auto scales = std::make_unique_for_overwrite<double[]>(wanted.size() * kColumns);
   for (std::size_t left = 0; left < columns.size(); left += kColumns) {
     const auto some = columns.subspan(left, std::min(kColumns, columns.size() - left));
     const Index count = std::ssize(some);
+    if (gauss) gather(block.norms, some, norms.get());
+    for (std::size_t s = 0; s < wanted.size(); ++s)
+      gather(parts_[wanted[s]].scale, some, scales.get() + s * kColumns);
     for (std::size_t top = 0; top < rows.size(); top += kRows) {
       const auto few = rows.subspan(top, std::min(kRows, rows.size() - top));
       if (G) inner_products(block.X, few, some, G.get(), kColumns);
@@ -194,17 +203,18 @@ void FeatureRoots::block_values(std::size_t block_number, std::span<const Index>
             distances += k * kColumns;
           else
             std::copy_n(g, count, distances);
-          squared_distances(block.X, block.norms, i, some, distances);
+          squared_distances(block.X, i, some, block.norms[i], norms.get(), distances);
         }
-        for (const std::size_t r : wanted) {
-          const Part& part = parts_[r];
+        for (std::size_t s = 0; s < wanted.size(); ++s) {
+          const Part& part = parts_[wanted[s]];
           if (part.kernel.kind == Kind::gauss)
-            decay(distances, count, rate_of(part.kernel), place(r, k));
+            decay(distances, count, rate_of(part.kernel), place(wanted[s], k));
           else if (part.kernel.kind == Kind::linear)
-            normalise(part, i, some, g, place(r, k));
+            normalise(part, i, some, scales.get() + s * kColumns, g, place(wanted[s], k));
         }
       }
-      for (const std::size_t r : wanted) {
+      for (std::size_t s = 0; s < wanted.size(); ++s) {
+        const std::size_t r = wanted[s];
         const Part& part = parts_[r];
         if (part.kernel.kind != Kind::laplace && part.kernel.kind != Kind::chi2) continue;
         const Matrix A = rows_of(block.X, few);
@@ -216,7 +226,7 @@ void FeatureRoots::block_values(std::size_t block_number, std::span<const Index>
           if (part.kernel.kind == Kind::laplace)
             decay(from, count, rate_of(part.kernel), place(r, k));
           else
-            normalise(part, few[k], some, from, place(r, k));
+            normalise(part, few[k], some, scales.get() + s * kColumns, from, place(r, k));
         }
       }
     }
@@ -225,15 +235,14 @@ void FeatureRoots::block_values(std::size_t block_number, std::span<const Index>
 
 // (value + offset) / sqrt(k(x,x) k(z,z)), or undivided for a raw kernel.
 void FeatureRoots::normalise(const Part& part, Index i, std::span<const Index> columns,
-                             const double* values, double* out) const {
+                             const double* scales, const double* values, double* out) const {
   const double own = part.scale[i];
   const double offset = part.kernel.offset;
   // The product of the scales first: it is the same for (i, j) and (j, i).
   for (std::size_t l = 0; l < columns.size(); ++l)
-    out[l] = (values[l] + offset) * (own * part.scale[columns[l]]);
+    out[l] = (values[l] + offset) * (own * scales[l]);
   if (part.kernel.raw) return;
-  for (std::size_t l = 0; l < columns.size(); ++l)
-    if (columns[l] == i) out[l] = 1;
+  for (std::size_t l = 0; l < columns.size(); ++l) out[l] = columns[l] == i ? 1 : out[l];
 }
 
 void FeatureRoots::diagonals(std::span<const Index> rows, double* const* out) const {

@@ -59,8 +59,8 @@ class FeatureRoots : public RootSource {
   };
   void block_values(std::size_t block, std::span<const Index> rows, std::span<const Index> columns,
                     double* const* out, Index stride) const;
-  void normalise(const Part& part, Index i, std::span<const Index> columns, const double* values,
-                 double* out) const;
+  void normalise(const Part& part, Index i, std::span<const Index> columns, const double* scales,
+                 const double* values, double* out) const;
 
   std::vector<Block> blocks_;
   std::vector<Part> parts_;

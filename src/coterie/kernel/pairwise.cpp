@@ -63,6 +63,8 @@ double squared_distance(double norm_x, double norm_z, double product, const doub
   return distance > kCancelled * norms ? distance : direct_squared_distance(x, z, size);
 }
 
+constexpr Index kDecayed = 64;
+
 // Eight points side by side, dimension after dimension, against four others at a time: each of the 32 sums runs over the
 // dimensions in order, so nothing else decides its bits.
 constexpr std::size_t kWide = 2 * kLanes;
@@ -164,20 +166,21 @@ bool centre_if_far(Matrix& X) {
   return true;
 }
 
-void squared_distances(const Matrix& X, const Vector& norms, Index i,
-                       std::span<const Index> columns, double* products) {
-  const double own = norms[i];
-  Index cancelled = 0;
-  for (std::size_t l = 0; l < columns.size(); ++l) {
-    const double both = own + norms[columns[l]];
-    products[l] = both - 2 * products[l];
-    cancelled += products[l] > kCancelled * both ? 0 : 1;
+void squared_distances(const Matrix& X, Index i, std::span<const Index> columns, double own,
+                       const double* norms, double* products) {
+  const Index count = std::ssize(columns);
+  double cancelled = 0;
+  for (Index l = 0; l < count; ++l) {
+    const double both = own + norms[l];
+    const double distance = both - 2 * products[l];
+    products[l] = distance;
+    cancelled += distance > kCancelled * both ? 0.0 : 1.0;
   }
-  for (std::size_t l = 0; cancelled > 0 && l < columns.size(); ++l) {
-    if (products[l] > kCancelled * (own + norms[columns[l]])) continue;
-    products[l] = direct_squared_distance(X.row(i).data(), X.row(columns[l]).data(), X.cols());
-    --cancelled;
-  }
+  if (cancelled == 0) return;
+  for (Index l = 0; l < count; ++l)
+    if (!(products[l] > kCancelled * (own + norms[l])))
+      products[l] = direct_squared_distance(
+          X.row(i).data(), X.row(columns[static_cast<std::size_t>(l)]).data(), X.cols());
 }
 
 Matrix squared_distances(Matrix A, Matrix B) {
@@ -225,20 +228,48 @@ Vector row_sums(const Matrix& X) {
   return sums;
 }
 
+// exp(-x) for 0 <= x <= 1/4: Taylor's series to the eleventh power, whose remainder is below 2^-53 there.
+Lanes small_decay(Lanes x) {
+  constexpr std::array<double, 12> c = {1.0,         -1.0,          1.0 / 2,       -1.0 / 6,
+                                        1.0 / 24,    -1.0 / 120,    1.0 / 720,     -1.0 / 5040,
+                                        1.0 / 40320, -1.0 / 362880, 1.0 / 3628800, -1.0 / 39916800};
+  Lanes sum = broadcast(c[11]);
+  for (std::size_t k = 11; k-- > 0;) sum = sum * x + c[k];
+  return sum;
+}
+
+// Eigen's vectorised exp and the scalar one differ in the last bit, and the series differs from both: a block of fixed size is
+// vectorised throughout, and it is the value alone that decides between series and exp.
+void decay_block(const double* x, double rate, double* out) {
+  using Buffer = Eigen::Array<double, kDecayed, 1>;
+  Buffer y;
+  Lanes largest{};
+  for (Index k = 0; k < kDecayed; k += kLanes) {
+    const Lanes v = rate * load(x + k);
+    store(y.data() + k, v);
+    largest = v > largest ? v : largest;
+  }
+  double most = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    most = std::max(most, static_cast<double>(largest[lane]));
+  Buffer series;
+  for (Index k = 0; k < kDecayed; k += kLanes)
+    store(series.data() + k, small_decay(load(y.data() + k)));
+  Eigen::Map<Buffer> result(out);
+  if (most <= 0.25)
+    result = series;
+  else
+    result = (y <= 0.25).select(series, (-y).exp());
+}
+
 void decay(const double* x, Index count, double rate, double* out) {
-  // Eigen's vectorised exp and the scalar one differ in the last bit. A buffer of fixed size is vectorised throughout, so
-  // that no element meets the scalar one.
-  constexpr Index width = 64;
-  using Buffer = Eigen::Array<double, width, 1>;
-  using Values = Eigen::Map<const Buffer>;
   Index begin = 0;
-  for (; begin + width <= count; begin += width)
-    Eigen::Map<Buffer>(out + begin) = (-rate * Values(x + begin)).exp();
+  for (; begin + kDecayed <= count; begin += kDecayed) decay_block(x + begin, rate, out + begin);
   if (begin == count) return;
-  Buffer buffer = Buffer::Zero();
-  for (Index k = 0; begin + k < count; ++k) buffer[k] = -rate * x[begin + k];
-  const Buffer values = buffer.exp();
-  for (Index k = 0; begin + k < count; ++k) out[begin + k] = values[k];
+  std::array<double, kDecayed> rest{};
+  std::copy(x + begin, x + count, rest.begin());
+  decay_block(rest.data(), rate, rest.data());
+  std::copy_n(rest.begin(), count - begin, out + begin);
 }
 
 void raise(Eigen::Ref<Vector> x, Index degree) {

@@ -22,10 +22,11 @@ Vector squared_norms(const Matrix& X);
 // Takes the mean off the points when it is farther from 0 than they are from it; false: nothing was done.
 bool centre_if_far(Matrix& X);
 
-// products <- |x_i - x_j|^2 for one i and j in columns, from the inner products with x_i and the squared norms of the points, around
-// whatever centre. What cancels is computed directly from the rows of X, so that the distance of two equal points is exactly 0.
-void squared_distances(const Matrix& X, const Vector& norms, Index i,
-                       std::span<const Index> columns, double* products);
+// products <- |x_i - x_j|^2 for one i and j in columns, from the inner products with x_i and the squared norms of the points (`own`
+// of x_i, `norms` of the columns), around whatever centre. What cancels is computed directly from the rows of X, so that the
+// distance of two equal points is exactly 0.
+void squared_distances(const Matrix& X, Index i, std::span<const Index> columns, double own,
+                       const double* norms, double* products);
 // |a - b|^2 between rows of A and rows of B.
 Matrix squared_distances(Matrix A, Matrix B);
 

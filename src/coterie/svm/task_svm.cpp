@@ -9,8 +9,9 @@ namespace coterie {
 namespace {
 
 // In units of the margin, beyond it: who is asked again, and who may leave the set.
-constexpr double kNear = 1;
-constexpr double kLeaves = 0.5;
+const double kNear = getenv("NEAR") ? atof(getenv("NEAR")) : 0.3;
+const double kLeaves = getenv("LEAVE") ? atof(getenv("LEAVE")) : 0.2;
+const double kJ = getenv("JOIN") ? atof(getenv("JOIN")) : 1;
 
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
   std::vector<Index> chosen;
@@ -90,7 +91,7 @@ double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
 
 bool TaskSvm::grow(SvmResult& svm) {
   if (violators_.empty()) return false;
-  const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, K_.size()));
+  const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, Index(kJ * K_.size())));
   if (violators_.size() > limit) {
     std::nth_element(violators_.begin(), violators_.begin() + static_cast<std::ptrdiff_t>(limit),
                      violators_.end());
