@@ -241,14 +241,17 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
     }
+    // After a step that led nowhere the model is solved closer.
     const double inner_tolerance =
+        std::pow(0.1, failures) *
         std::min(0.1 * gap, std::max(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal)));
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
     }
     ThetaResult next = solver.theta_step(
-        x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
+        x, mu, state,
+        {.gap_tolerance = inner_tolerance, .groups = !newton, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
       result.status = Status::stopped;
