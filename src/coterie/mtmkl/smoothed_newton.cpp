@@ -171,6 +171,11 @@ class SmoothedNewton {
       centre.maxCoeff(&largest);
       centre[largest] = 0;
       centre[largest] = 1 - centre.sum();
+    } else if (!std::isinf(p_)) {
+      bool outer = true;  // the mean of points of the outer boundary lies slightly inside
+      for (const Index t : group)
+        outer = outer && norm(at_.theta.row(t).head(M_)) > 1 - 1e-3 * eps_;
+      if (outer) centre /= norm(centre);
     }
     return centre;
   }
@@ -319,6 +324,7 @@ class SmoothedNewton {
     const bool simplex = p_ == 1;
     const bool box = std::isinf(p_);
     const double small = std::min(1e-8, 1e-7 * eps_);
+    const double slack = eps_ * std::max(1e-3, eps_);
     for (Index t = 0; t < T_; ++t) {
       auto theta = at_.theta.row(t).head(M_);
       const auto r = at_.r.row(t).head(M_);
@@ -335,8 +341,9 @@ class SmoothedNewton {
       Index largest = 0;
       theta.maxCoeff(&largest);
       const double level = simplex ? r[largest] : 0;  // a larger gradient asks for less of a kernel
-      const bool outer = simplex || (!box && along < 0 &&
-                                     !problem_.weights.contains((1 + 1e-4) * theta.transpose(), 0));
+      const bool outer =
+          simplex ||
+          (!box && along < 0 && !problem_.weights.contains((1 + slack) * theta.transpose(), 0));
       for (Index m = 0; m < M_; ++m) {
         const bool low = theta[m] <= small && r[m] >= level && !(simplex && m == largest);
         const bool high = box && theta[m] >= 1 && r[m] <= 0;
@@ -505,12 +512,12 @@ class SmoothedNewton {
         }
     }
     if (unknowns == 0) return true;
-    const double ridge = 1e-11 * coarse_.diagonal().mean() + 1e-300;
-    coarse_.diagonal().array() += ridge;
-    for (double more = ridge; more < 1e30; more *= 100) {
+    // Rounding may leave a singular matrix slightly indefinite.
+    double ridge = 1e-11 * coarse_.diagonal().cwiseAbs().mean() + 1e-10 * limit_;
+    for (int attempt = 0; attempt < 12; ++attempt, ridge *= 100) {
+      coarse_.diagonal().array() += ridge;
       llt_.compute(coarse_);
       if (llt_.info() == Eigen::Success) break;
-      coarse_.diagonal().array() += more;
     }
     return true;
   }

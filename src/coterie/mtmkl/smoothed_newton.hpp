@@ -6,8 +6,9 @@
 //
 //   nu_i = kappa_i d / max(||d||, eps),      d = theta_t - theta_s                                                        (31)
 //
-// The gradient of h yields pair duals that lie in their balls, so that (18) judges every iterate. An edge is fused when ||d|| <= eps. As eps falls
-// the members of a group stay where they are in units of eps: their differences carry the pair duals inside the group.
+// The gradient of h yields pair duals that lie in their balls, so that (18) judges every iterate. eps falls when the rounding costs more than Newton has
+// left to do. The members of a group then stay where they are in units of eps, (33): their differences carry the pair duals inside the group.
+// It stops when (18), at weights that are equal within every group, is at most gap_tolerance.
 #pragma once
 
 #include "coterie/mtmkl/theta_step.hpp"
