@@ -5,16 +5,19 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace coterie {
 
 namespace {
 
-constexpr Index most_coarse_unknowns =
-    1600;  // a larger dense factorisation costs more than it saves
-constexpr double reach =
-    2;  // tasks closer than this many eps belong together: they follow eps on its way to zero
-constexpr Index few_unknowns = 300;  // so few that Newton's system is solved directly
+// Tasks closer than this many eps belong together: they follow eps on its way to zero.
+constexpr double reach = 2;
+// With so few unknowns Newton's system is factorised.
+constexpr Index few_unknowns = 300;
+// A larger matrix of group moves would cost more than it saves.
+constexpr Index most_coarse_unknowns = 1600;
 
 Index padded(Index M) { return (M + 3) / 4 * 4; }
 
@@ -48,7 +51,7 @@ struct Face {
 
 // What is known at a point theta.
 struct Point {
-  Matrix offset;  // T x padded M: theta - base
+  Matrix offset;  // theta - base, all T x padded M
   Matrix theta;
   Matrix pull;          // sum of +-nu_i
   Matrix r;             // gradient
