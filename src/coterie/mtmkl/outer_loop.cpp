@@ -332,7 +332,9 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
     }
+    // After a step that led nowhere the model is solved closer.
     const double inner_tolerance =
+        std::pow(0.1, failures) *
         std::min(0.1 * gap, std::max(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal)));
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
@@ -342,7 +344,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     if (!newton) svm_tolerance = closest;
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(
-        x, mu, state, {.gap_tolerance = inner_tolerance, .keep_going = keep_going});
+        x, mu, state,
+        {.gap_tolerance = inner_tolerance, .groups = !newton, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
       result.status = Status::stopped;

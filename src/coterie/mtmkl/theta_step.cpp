@@ -3,7 +3,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
+
+#include "coterie/mtmkl/smoothed_newton.hpp"
 
 namespace coterie {
 
@@ -18,24 +20,6 @@ Matrix pull(const TaskGraph& graph, const Matrix& nu, Index T) {
     sum.row(graph[i].s) -= row;
   }
   return sum;
-}
-
-// The gap of the model at feasible z with pair duals nu, (18).
-double model_gap(const ThetaProblem& problem, const Matrix& z, const Matrix& nu) {
-  Matrix r = problem.c + pull(problem.graph, nu, z.rows());
-  double gap = 0;
-  for (Index t = 0; t < z.rows(); ++t) {
-    r.row(t) += z.row(t) * problem.B[static_cast<std::size_t>(t)];
-    const Vector r_t = r.row(t);
-    gap += r_t.dot(z.row(t)) - problem.weights.smallest(r_t);
-  }
-  for (std::size_t i = 0; i < problem.graph.size(); ++i) {
-    const Edge& edge = problem.graph[i];
-    const Index k = static_cast<Index>(i);
-    const Vector d = z.row(edge.t) - z.row(edge.s);
-    gap += problem.kappa[k] * d.norm() - nu.row(k).dot(d);
-  }
-  return gap;
 }
 
 // The weights of every group replaced by their mean, which lies in D because D is convex.
@@ -173,14 +157,22 @@ class Admm {
 
 ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
                         const ThetaSettings& settings) {
-  for (Index k = 0; k < state.nu.rows();
-       ++k) {  // a smaller lambda shrinks the balls of a warm start
-    const double norm = state.nu.row(k).norm();
-    if (norm > problem.kappa[k]) state.nu.row(k) *= problem.kappa[k] / norm;
-  }
+  constexpr double first_eps = 0.1;  // about the size of differences between weights
+  constexpr double warm_eps = 1e-3;  // small enough to keep groups, large enough to let them change
+  SmoothedPath path = follow_smoothed_path(
+      problem, state.theta, state.eps > 0 ? std::clamp(state.eps, warm_eps, first_eps) : first_eps,
+      settings);
+  state.theta = std::move(path.theta);
+  state.eps = path.eps;
+  ThetaResult result{std::move(path.merged), std::move(path.nu), std::move(path.groups), path.gap,
+                     path.iterations};
+  if (path.converged || (settings.keep_going && !settings.keep_going())) return result;
+
+  // Where rounding or a degenerate model stops Newton's method, ADMM goes on from there.
+  state.v = std::move(path.r);
+  state.z = result.theta;
+  state.nu = result.nu;
   Admm admm(problem, state);
-  ThetaResult result;
-  result.gap = std::numeric_limits<double>::infinity();
   Index next_check = 10;
   for (Index iteration = 1; iteration <= settings.max_iterations; ++iteration) {
     admm.iterate();
@@ -189,11 +181,12 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
     const Groups groups = admm.groups();
     const Matrix theta = merge(state.z, groups);
     const double gap = model_gap(problem, theta, state.nu);
-    if (gap < result.gap) result = {theta, state.nu, groups, gap, iteration};
-    result.iterations = iteration;
+    if (gap < result.gap) result = {theta, state.nu, groups, gap, 0};
+    result.iterations = path.iterations + iteration;
     if (gap <= settings.gap_tolerance || (settings.keep_going && !settings.keep_going())) break;
     admm.adapt();
   }
+  state.theta = state.z;
   return result;
 }
 

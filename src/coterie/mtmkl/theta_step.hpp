@@ -2,7 +2,8 @@
 //
 //   minimise   sum_t [ c_t'theta_t + 1/2 theta_t' B_t theta_t ]  +  sum_i kappa_i ||theta_t - theta_s||      theta_t in D,
 //
-// edge i = (t, s), solved by consensus ADMM: every edge keeps copies of its two ends, one more copy z_t lies in D. Because the
+// edge i = (t, s). Newton's method on a smoothed objective (smoothed_newton.hpp) solves it nearly always. Where rounding or a degenerate model
+// stops that, consensus ADMM goes on: every edge keeps copies of its two ends, one more copy z_t lies in D. Because the
 // two-point proximal map keeps the sum of its arguments, the scaled duals of an edge's two copies are opposite, and one vector per edge,
 //
 //   nu_i  <-  projection of  nu_i + rho/2 (theta_t - theta_s)  on the ball of radius kappa_i,
@@ -10,7 +11,7 @@
 // carries the copies and their duals; the edge is fused exactly when nothing was cut off by the projection.
 // H = 0, mu = 0 gives the linear theta problem of the paper.
 //
-// It stops when the gap of the model, (18), is at most gap_tolerance:
+// Both stop when the gap of the model, (18), is at most gap_tolerance:
 //
 //   sum_t [ r_t'z_t - min_{x in D} r_t'x ] + sum_i [ kappa_i ||z_t - z_s|| - nu_i'(z_t - z_s) ],   r_t = c_t + B_t z_t + sum of +-nu_i
 #pragma once
@@ -32,25 +33,27 @@ struct ThetaProblem {
 
 // What one theta step hands to the next.
 struct ThetaState {
-  Matrix theta;    // T x M, consensus
+  Matrix theta;    // T x M, in D: where to start
   Matrix z;        // T x M, in D
   Matrix v;        // T x M, dual of z, not divided by rho
-  Matrix nu;       // edges x M, pair duals
+  Matrix nu;       // edges x M, pair duals of ADMM
   double rho = 0;  // 0: chosen from the problem
+  double eps = 0;  // of (30); 0: not yet known
 };
 
 struct ThetaSettings {
   double gap_tolerance = 1e-8;  // absolute
   Index max_iterations = 20'000;
+  bool groups = true;  // false: nobody asks which tasks are fused if they are not equal at this gap
   std::function<bool()> keep_going = {};  // asked now and then; false: stop with what there is
 };
 
 struct ThetaResult {
-  Matrix theta;    // T x M, in D, equal bit for bit within a group
-  Matrix nu;       // edges x M, within their balls
-  Groups groups;   // connected parts of fused edges
-  double gap = 0;  // of the model, (18)
-  Index iterations = 0;
+  Matrix theta;          // T x M, in D, equal bit for bit within a group
+  Matrix nu;             // edges x M, within their balls
+  Groups groups;         // connected parts of fused edges
+  double gap = 0;        // of the model, (18)
+  Index iterations = 0;  // Newton steps and passes of ADMM
 };
 
 ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
