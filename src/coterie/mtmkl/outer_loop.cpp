@@ -126,13 +126,13 @@ class PartSolver {
   }
 
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
+  ThetaResult theta_step(Iterate& x, double mu, double trust, ThetaState& state, const ThetaSettings& limits) {
     const Index M = problem_.M();
     if (settings_.solver == Solver::newton) add_curvatures(x);
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
     if (settings_.solver == Solver::newton)
       for (std::size_t k = 0; k < x.tasks.size(); ++k)
-        B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
+        B[static_cast<std::size_t>(part_.unit[k])] += trust * x.tasks[k].H;
     Matrix c = x.g;
     for (Index u = 0; u < part_.units; ++u)
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
@@ -142,12 +142,12 @@ class PartSolver {
   }
 
   // How much the model falls from x to theta.
-  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu) const {
+  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu, double trust) const {
     const Matrix d = theta - x.theta;
     double change = x.g.cwiseProduct(d).sum() + 0.5 * mu * d.squaredNorm();
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {
       const Vector d_u = d.row(part_.unit[k]);
-      change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
+      change += 0.5 * trust * d_u.dot(x.tasks[k].H * d_u);
     }
     if (penalty_ > 0)
       change += penalty_ *
@@ -201,7 +201,7 @@ void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
       .gap_tolerance = 1e-3 * target,
       .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
       .keep_going = [&] { return enter(Phase::theta_step); }};
-  const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
+  const ThetaResult next = solver.theta_step(result.x, mu, 1, state, limits);
   if (next.groups == result.x.groups) return;
   enter(Phase::svms);
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
@@ -290,9 +290,14 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
 
   std::vector<Matrix> visited;  // by the published algorithm
   int failures = 0;
+  double trust = getenv("TRUST") ? atof(getenv("TRUST")) : 1;  // share of the curvature
+  const double TF = getenv("TF") ? atof(getenv("TF")) : 0.5;
+  const double ST = getenv("ST") ? atof(getenv("ST")) : 0.03;
+  const double IT = getenv("IT") ? atof(getenv("IT")) : 0.05;
   double best_gap = std::numeric_limits<double>::infinity();
   double check_at = std::max((getenv("CA") ? atof(getenv("CA")) : 0.01) * std::abs(result.x.primal),
                              solver.target(result.x.primal));
+  bool nearly = false;
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
@@ -312,7 +317,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     if (gap <= check_at) {
       enter(Phase::svms);
       const double target = solver.target(x.primal);
-      solver.count_left_out(x, TaskSvm::Outside::near);
+      solver.count_left_out(x, nearly ? TaskSvm::Outside::near : TaskSvm::Outside::all);
+      nearly = x.left_out <= 0.1 * std::abs(x.primal);
       if (gap + x.left_out <= target) {
         solver.count_left_out(x, TaskSvm::Outside::all);
         done = gap + x.left_out <= target;
@@ -335,16 +341,16 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     // After a step that led nowhere the model is solved closer.
     const double inner_tolerance =
         std::pow(0.1, failures) *
-        std::min(0.1 * gap, std::max(newton ? 0.05 * gap : 0.0, 0.2 * solver.target(x.primal)));
+        std::min(0.1 * gap, std::max(newton ? IT * gap : 0.0, 0.2 * solver.target(x.primal)));
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
     }
-    svm_tolerance = std::clamp(0.03 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
+    svm_tolerance = std::clamp(ST * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
     if (!newton) svm_tolerance = closest;
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(
-        x, mu, state,
+        x, mu, trust, state,
         {.gap_tolerance = inner_tolerance, .groups = !newton, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
@@ -360,7 +366,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       nu = next.nu;
       continue;
     }
-    const double predicted = solver.predicted_decrease(x, next.theta, mu);
+    const double predicted = solver.predicted_decrease(x, next.theta, mu, trust);
     // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if
     // samples joined, so that there is nothing to compare with.
     double length = 1;
@@ -384,6 +390,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
         break;
       }
       const double ratio = predicted > 0 ? actual / predicted : 1;
+      if (getenv("DBG")) fprintf(stderr,"   ratio %.3f trust %.2f mu %.2e len %.2f\n",ratio,trust,mu,length);
+      trust = ratio > 1.1 ? std::max(0.1, TF * trust) : ratio < 0.9 ? 1 : trust;
       if (length < 1 || ratio < 0.2)
         mu *= 4;
       else if (ratio > 0.7)
@@ -400,6 +408,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     failures = closer ? 0 : failures + 1;
     if (!closer) mu = std::max(mu * 10, 1e-10);
     sharpening *= 0.1;
+    trust = 1;
     if (failures > 8) {
       result.status = Status::stalled;
       result.dual = solver.dual(x, nu);

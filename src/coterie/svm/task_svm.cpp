@@ -11,6 +11,7 @@ namespace {
 // In units of the margin, beyond it: who is asked again, and who may leave the set.
 const double kNear = getenv("NEAR") ? atof(getenv("NEAR")) : 0.3;
 const double kLeaves = getenv("LEAVE") ? atof(getenv("LEAVE")) : 0.2;
+const Index JA = getenv("JA") ? atoi(getenv("JA")) : 256;
 const double kJ = getenv("JOIN") ? atof(getenv("JOIN")) : 1;
 
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
@@ -98,6 +99,7 @@ bool TaskSvm::grow(SvmResult& svm) {
     violators_.resize(limit);
   }
   std::vector<Index> joining;
+  if (all_y_.size() <= JA) { for(Index i=0;i<all_y_.size();++i) if(!K_.contains(i)) joining.push_back(i); } else
   for (const auto& [slack, i] : violators_) joining.push_back(i);
   std::sort(joining.begin(), joining.end());
   violators_.clear();
