@@ -118,6 +118,12 @@ class PartSolver {
   const Vector& kappa() const { return kappa_; }
   Index svm_solves = 0, theta_iterations = 0;
 
+  // The Gram matrices at the weights of x again, after others were tried.
+  void restore(const Iterate& x) {
+    for (std::size_t k = 0; k < tasks_.size(); ++k)
+      tasks_[k]->gram().set_weights(x.theta.row(part_.unit[k]));
+  }
+
   void add_curvatures(Iterate& x) {
     parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(k);
@@ -126,13 +132,13 @@ class PartSolver {
   }
 
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(Iterate& x, double mu, double trust, ThetaState& state, const ThetaSettings& limits) {
+  ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
     const Index M = problem_.M();
     if (settings_.solver == Solver::newton) add_curvatures(x);
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
     if (settings_.solver == Solver::newton)
       for (std::size_t k = 0; k < x.tasks.size(); ++k)
-        B[static_cast<std::size_t>(part_.unit[k])] += trust * x.tasks[k].H;
+        B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
     Matrix c = x.g;
     for (Index u = 0; u < part_.units; ++u)
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
@@ -142,12 +148,12 @@ class PartSolver {
   }
 
   // How much the model falls from x to theta.
-  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu, double trust) const {
+  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu) const {
     const Matrix d = theta - x.theta;
     double change = x.g.cwiseProduct(d).sum() + 0.5 * mu * d.squaredNorm();
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {
       const Vector d_u = d.row(part_.unit[k]);
-      change += 0.5 * trust * d_u.dot(x.tasks[k].H * d_u);
+      change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
     }
     if (penalty_ > 0)
       change += penalty_ *
@@ -168,8 +174,7 @@ class PartSolver {
   }
 
  private:
-  static inline Index kWhole =
-      getenv("KW") ? atoi(getenv("KW")) : 256;  // samples of a task of which none are left out
+  static constexpr Index kWhole = 64;  // samples that a task begins with
 
   const MtmklProblem& problem_;
   const Part& part_;
@@ -190,7 +195,7 @@ Matrix between(const Matrix& x, const Matrix& next, double length, const Groups&
 }
 
 // At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved a thousand
-// times closer than the gap asks (it needs no SVM), decides that. It is kept if the proof still holds.
+// times closer than the gap asks (it needs no SVM), decides that. It is kept if the gap stays as small.
 void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
                    const std::function<bool(Phase)>& enter, ThetaState& state, PartResult& result) {
   enter(Phase::theta_step);
@@ -201,14 +206,16 @@ void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
       .gap_tolerance = 1e-3 * target,
       .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
       .keep_going = [&] { return enter(Phase::theta_step); }};
-  const ThetaResult next = solver.theta_step(result.x, mu, 1, state, limits);
-  if (next.groups == result.x.groups) return;
+  const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
   enter(Phase::svms);
+  if (next.groups == result.x.groups) return;
   Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
                               solver.alphas(result.x), svm_tolerance);
   const double dual = solver.dual(y, next.nu);
-  solver.count_left_out(y);
-  if (y.primal + y.left_out - dual > solver.target(y.primal)) return;
+  if (y.primal - dual > solver.target(y.primal)) {
+    solver.restore(result.x);
+    return;
+  }
   result.x = std::move(y);
   result.nu = next.nu;
   result.dual = dual;
@@ -290,14 +297,9 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
 
   std::vector<Matrix> visited;  // by the published algorithm
   int failures = 0;
-  double trust = getenv("TRUST") ? atof(getenv("TRUST")) : 1;  // share of the curvature
-  const double TF = getenv("TF") ? atof(getenv("TF")) : 0.5;
-  const double ST = getenv("ST") ? atof(getenv("ST")) : 0.03;
-  const double IT = getenv("IT") ? atof(getenv("IT")) : 0.05;
   double best_gap = std::numeric_limits<double>::infinity();
-  double check_at = std::max((getenv("CA") ? atof(getenv("CA")) : 0.01) * std::abs(result.x.primal),
-                             solver.target(result.x.primal));
-  bool nearly = false;
+  double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
+  bool far = true;  // from knowing which samples matter
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
@@ -317,13 +319,17 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     if (gap <= check_at) {
       enter(Phase::svms);
       const double target = solver.target(x.primal);
-      solver.count_left_out(x, nearly ? TaskSvm::Outside::near : TaskSvm::Outside::all);
-      nearly = x.left_out <= 0.1 * std::abs(x.primal);
-      if (gap + x.left_out <= target) {
-        solver.count_left_out(x, TaskSvm::Outside::all);
-        done = gap + x.left_out <= target;
+      const bool close = gap <= target;
+      if (close && newton && !part.graph.empty()) {
+        result.nu = nu;
+        settle_groups(solver, mu, svm_tolerance, enter, state, result);
+        nu = result.nu;
+        gap = x.primal - result.dual;
       }
-      check_at = std::max((solver.has_all() ? 1 : 0.7) * target, 0.2 * x.left_out);
+      solver.count_left_out(x, close || far ? TaskSvm::Outside::all : TaskSvm::Outside::near);
+      far = x.left_out > 0.1 * std::abs(x.primal);
+      done = close && gap + x.left_out <= target;
+      check_at = std::max((solver.has_all() ? 1 : 0.7) * target, 0.5 * x.left_out);
       grew = !done && solver.grow(x);
     }
     result.outer_steps = step;
@@ -341,16 +347,16 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     // After a step that led nowhere the model is solved closer.
     const double inner_tolerance =
         std::pow(0.1, failures) *
-        std::min(0.1 * gap, std::max(newton ? IT * gap : 0.0, 0.2 * solver.target(x.primal)));
+        std::min(0.1 * gap, std::max(newton ? 0.003 * gap : 0.0, 0.2 * solver.target(x.primal)));
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
     }
-    svm_tolerance = std::clamp(ST * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
+    svm_tolerance = std::clamp(0.003 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
     if (!newton) svm_tolerance = closest;
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(
-        x, mu, trust, state,
+        x, mu, state,
         {.gap_tolerance = inner_tolerance, .groups = !newton, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
@@ -366,7 +372,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       nu = next.nu;
       continue;
     }
-    const double predicted = solver.predicted_decrease(x, next.theta, mu, trust);
+    const double predicted = solver.predicted_decrease(x, next.theta, mu);
     // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if
     // samples joined, so that there is nothing to compare with.
     double length = 1;
@@ -390,8 +396,6 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
         break;
       }
       const double ratio = predicted > 0 ? actual / predicted : 1;
-      if (getenv("DBG")) fprintf(stderr,"   ratio %.3f trust %.2f mu %.2e len %.2f\n",ratio,trust,mu,length);
-      trust = ratio > 1.1 ? std::max(0.1, TF * trust) : ratio < 0.9 ? 1 : trust;
       if (length < 1 || ratio < 0.2)
         mu *= 4;
       else if (ratio > 0.7)
@@ -408,7 +412,6 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     failures = closer ? 0 : failures + 1;
     if (!closer) mu = std::max(mu * 10, 1e-10);
     sharpening *= 0.1;
-    trust = 1;
     if (failures > 8) {
       result.status = Status::stalled;
       result.dual = solver.dual(x, nu);
@@ -416,9 +419,10 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     }
   }
   result.nu = nu;
-  if (result.status != Status::converged) solver.count_left_out(result.x);
-  if (newton && result.status == Status::converged && !part.graph.empty())
-    settle_groups(solver, mu, svm_tolerance, enter, state, result);
+  if (result.status != Status::converged) {
+    solver.restore(result.x);
+    solver.count_left_out(result.x);
+  }
   result.x.primal += result.x.left_out;
   for (std::size_t k = 0; k < part.tasks.size(); ++k)
     result.alpha.push_back(solver.all_alpha(result.x, k));

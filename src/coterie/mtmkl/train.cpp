@@ -59,7 +59,7 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
   prepared.grams = compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads,
-                                 getenv("STORED") ? Storage::stored : Storage::on_demand);
+                                 Storage::on_demand);
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     prepared.y.push_back(data.tasks[t].y);
     prepared.C.push_back(sample_costs(data.tasks[t].y, prepared.task_C[static_cast<Index>(t)],

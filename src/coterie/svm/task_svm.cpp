@@ -9,10 +9,8 @@ namespace coterie {
 namespace {
 
 // In units of the margin, beyond it: who is asked again, and who may leave the set.
-const double kNear = getenv("NEAR") ? atof(getenv("NEAR")) : 0.3;
-const double kLeaves = getenv("LEAVE") ? atof(getenv("LEAVE")) : 0.2;
-const Index JA = getenv("JA") ? atoi(getenv("JA")) : 256;
-const double kJ = getenv("JOIN") ? atof(getenv("JOIN")) : 1;
+constexpr double kNear = 0.3;
+constexpr double kLeaves = 0.2;
 
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
   std::vector<Index> chosen;
@@ -92,15 +90,20 @@ double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
 
 bool TaskSvm::grow(SvmResult& svm) {
   if (violators_.empty()) return false;
-  const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, Index(kJ * K_.size())));
-  if (violators_.size() > limit) {
-    std::nth_element(violators_.begin(), violators_.begin() + static_cast<std::ptrdiff_t>(limit),
-                     violators_.end());
-    violators_.resize(limit);
-  }
   std::vector<Index> joining;
-  if (all_y_.size() <= JA) { for(Index i=0;i<all_y_.size();++i) if(!K_.contains(i)) joining.push_back(i); } else
-  for (const auto& [slack, i] : violators_) joining.push_back(i);
+  const Index outside = all_y_.size() - K_.size();
+  if (2 * std::ssize(violators_) >= outside && outside <= 3 * K_.size()) {
+    for (Index i = 0; i < all_y_.size(); ++i)
+      if (!K_.contains(i)) joining.push_back(i);
+  } else {
+    const std::size_t limit = static_cast<std::size_t>(std::max<Index>(32, K_.size()));
+    if (violators_.size() > limit) {
+      std::nth_element(violators_.begin(), violators_.begin() + static_cast<std::ptrdiff_t>(limit),
+                       violators_.end());
+      violators_.resize(limit);
+    }
+    for (const auto& [slack, i] : violators_) joining.push_back(i);
+  }
   std::sort(joining.begin(), joining.end());
   violators_.clear();
   std::vector<Index> kept;
