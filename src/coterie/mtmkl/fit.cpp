@@ -28,7 +28,7 @@ std::string to_string(Status status) {
 }
 
 Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
-        const WarmStart& start) {
+        const WarmStart& start, Workspace* workspace) {
   const SingleThreadedBlas guard;
   const Index T = problem.T();
   const Index M = problem.M();
@@ -41,6 +41,9 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     part_settings.gap_tolerance *= 0.5;
     part_settings.threads = 1;  // the parts run side by side instead
   }
+  Workspace own;
+  Workspace& shared = workspace ? *workspace : own;
+  shared.tasks.resize(static_cast<std::size_t>(T));
   std::mutex one_report_at_a_time;
   ProgressCallback serial;
   if (progress)
@@ -54,7 +57,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     report.part = k;
     report.parts = std::ssize(parts);
     const std::size_t i = static_cast<std::size_t>(k);
-    results[i] = solve_part(problem, parts[i], part_settings, floor, serial, report, start);
+    results[i] = solve_part(problem, parts[i], part_settings, floor, serial, report, start, shared);
   });
 
   Fit fit;

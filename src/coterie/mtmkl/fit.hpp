@@ -11,6 +11,8 @@
 #pragma once
 
 #include <functional>
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,8 @@ struct FitSettings {
   Index max_outer_steps = 100;
   Solver solver = Solver::newton;
   int threads = 0;
+  double memory =
+      std::numeric_limits<double>::infinity();  // bytes for kernel values; changes no bit
 };
 
 struct Fit {
@@ -65,8 +69,15 @@ struct WarmStart {
   Matrix nu;
 };
 
+// What fits of the same tasks can share, whatever C and lambda: which samples matter, and their kernels. Empty at first; the Gram
+// matrices and labels of the problem must outlive it.
+struct Workspace {
+  std::vector<std::unique_ptr<TaskSvm>> tasks;
+};
+
 Fit fit(const MtmklProblem& problem, const FitSettings& settings,
-        const ProgressCallback& progress = {}, const WarmStart& start = {});
+        const ProgressCallback& progress = {}, const WarmStart& start = {},
+        Workspace* workspace = nullptr);
 
 // The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (19), given the fit at lambda = inf.
 double lambda_max(const MtmklProblem& problem, const Fit& common);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,7 +17,7 @@ namespace {
 class PartSolver {
  public:
   PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-             double floor)
+             double floor, Workspace& workspace)
       : problem_(problem),
         part_(part),
         settings_(settings),
@@ -28,12 +27,19 @@ class PartSolver {
     for (std::size_t i = 0; i < part.graph.size(); ++i)
       kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
     const bool newton = settings.solver == Solver::newton;
+    double area = 0;
+    for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
     for (const Index t : part.tasks) {
       const std::size_t i = static_cast<std::size_t>(t);
-      ones_.push_back(Vector::Ones(problem.y[i].size()));
-      tasks_.push_back(std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], ones_.back(),
-                                                 problem.C[i],
-                                                 newton ? kWhole : problem.y[i].size()));
+      const Index n = problem.y[i].size();
+      std::unique_ptr<TaskSvm>& task = workspace.tasks[i];
+      if (task)
+        task->set_costs(problem.C[i]);
+      else
+        task = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n),
+                                         problem.C[i], newton ? kWhole : n,
+                                         settings.memory * static_cast<double>(n * n) / area);
+      tasks_.push_back(task.get());
     }
   }
 
@@ -72,7 +78,12 @@ class PartSolver {
 
   bool has_all() const {
     return std::all_of(tasks_.begin(), tasks_.end(),
-                       [](const std::unique_ptr<TaskSvm>& task) { return task->has_all(); });
+                       [](const TaskSvm* task) { return task->has_all(); });
+  }
+
+  bool knows_outside() const {
+    return std::all_of(tasks_.begin(), tasks_.end(),
+                       [](const TaskSvm* task) { return task->knows_outside(); });
   }
 
   // Samples that count_left_out found join, where x must have been evaluated last. Of x only alpha remains valid, and what the
@@ -182,8 +193,7 @@ class PartSolver {
   double floor_;  // the share of this part in the max(1, .) of the stopping rule
   double penalty_;
   Vector kappa_;
-  std::deque<Vector> ones_;
-  std::vector<std::unique_ptr<TaskSvm>> tasks_;
+  std::vector<TaskSvm*> tasks_;
 };
 
 // x + length (next - x), equal bit for bit within every group.
@@ -254,8 +264,8 @@ std::vector<Part> split_into_parts(const MtmklProblem& problem) {
 
 PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
                       double floor, const ProgressCallback& progress, Progress report,
-                      const WarmStart& start) {
-  PartSolver solver(problem, part, settings, floor);
+                      const WarmStart& start, Workspace& workspace) {
+  PartSolver solver(problem, part, settings, floor, workspace);
   const Index M = problem.M();
   const bool newton = settings.solver == Solver::newton;
   Matrix theta(part.units, M);
@@ -299,7 +309,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
-  bool far = true;  // from knowing which samples matter
+  bool far = !solver.knows_outside();  // from knowing which samples matter
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);

@@ -43,6 +43,6 @@ struct PartResult {
 // `floor` is the share of this part in the max(1, .) of the stopping rule; `start` is that of the whole problem.
 PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
                       double floor, const ProgressCallback& progress, Progress report,
-                      const WarmStart& start);
+                      const WarmStart& start, Workspace& workspace);
 
 }  // namespace coterie

@@ -73,7 +73,7 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
 }
 
 Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads,
-                    const ProgressCallback& progress) {
+                    const ProgressCallback& progress, double memory) {
   const LambdaChoice choice = parse_lambda(settings.lambda);
   FitSettings fit_settings;
   fit_settings.gap_tolerance = settings.tolerance;
@@ -81,11 +81,13 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
   fit_settings.threads = threads;
   MtmklProblem problem{prepared.grams.tasks, prepared.y,     prepared.C,
                        choice.value,         prepared.graph, prepared.weights};
+  fit_settings.memory = memory;
   Fitted fitted;
   WarmStart start;
+  Workspace workspace;
   if (choice.relative) {
     problem.lambda = std::numeric_limits<double>::infinity();
-    Fit common = fit(problem, fit_settings, progress);
+    Fit common = fit(problem, fit_settings, progress, {}, &workspace);
     fitted.lambda_max = lambda_max(problem, common);
     fitted.common_steps = common.outer_steps;
     problem.lambda = choice.value * fitted.lambda_max;
@@ -102,8 +104,11 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
   }
   fitted.lambda = problem.lambda;
   fit_settings.solver = settings.solver == "published" ? Solver::published : Solver::newton;
-  if (fit_settings.solver == Solver::published) start = {};
-  fitted.fit = fit(problem, fit_settings, progress, start);
+  if (fit_settings.solver == Solver::published) {
+    start = {};
+    workspace.tasks.clear();
+  }
+  fitted.fit = fit(problem, fit_settings, progress, start, &workspace);
   return fitted;
 }
 

@@ -35,7 +35,8 @@ struct Prepared {
 Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
                  int threads);
 
-// The fit of the settings' lambda (a relative one is resolved by a fit at lambda = inf first), and that lambda.
+// The fit of the settings' lambda (a relative one is resolved by a fit at lambda = inf first), and that lambda. `memory` bounds the
+// bytes that kernel values take.
 struct Fitted {
   Fit fit;
   double lambda = 0;
@@ -43,7 +44,8 @@ struct Fitted {
   Index common_steps = 0;  // outer steps of the fit at lambda = inf that found it
 };
 Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int threads,
-                    const ProgressCallback& progress = {});
+                    const ProgressCallback& progress = {},
+                    double memory = std::numeric_limits<double>::infinity());
 
 Model make_model(const Prepared& prepared, const TrainSettings& settings, const Fitted& fitted,
                  std::string fingerprint);

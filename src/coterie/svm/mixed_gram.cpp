@@ -7,8 +7,9 @@
 
 namespace coterie {
 
-MixedGram::MixedGram(const TaskGrams& base)
+MixedGram::MixedGram(const TaskGrams& base, double bytes)
     : base_(base),
+      bytes_(bytes),
       inside_(static_cast<std::size_t>(base.n()), false),
       diagonals_(static_cast<std::size_t>(base.powers().roots())),
       roots_(diagonals_.size()),
@@ -23,7 +24,7 @@ void MixedGram::add(std::span<const Index> joining) {
 void MixedGram::change(std::span<const Index> kept, std::span<const Index> joining) {
   if (joining.empty() && std::ssize(kept) == size()) return;
   const Index old = capacity_;
-  const Index stay = std::ssize(kept);
+  Index stay = std::ssize(kept);  // of which the roots are at hand
   std::vector<Index> samples;
   for (const Index k : kept) samples.push_back(samples_[static_cast<std::size_t>(k)]);
   samples.insert(samples.end(), joining.begin(), joining.end());
@@ -32,9 +33,22 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
   samples_ = std::move(samples);
 
   capacity_ = padded(size());
-  const std::size_t area = static_cast<std::size_t>(capacity_ * capacity_);
+  const auto bytes_of = [&](Index rows, std::size_t matrices) {
+    return 8.0 * static_cast<double>(rows) * static_cast<double>(capacity_) *
+           static_cast<double>(matrices);
+  };
+  const bool had_roots = roots_kept_ && old > 0;
+  roots_kept_ = bytes_of(capacity_, roots_.size() + 1) <= bytes_;
+  const Index slots =
+      roots_kept_
+          ? size()
+          : std::min(size(), std::max(kLeastRows, static_cast<Index>(bytes_ / bytes_of(1, 1))));
+  if (!roots_kept_ || !had_roots) stay = 0;
+  mixed_.reset();
   for (std::size_t r = 0; r < roots_.size(); ++r) {
-    auto block = std::make_unique_for_overwrite<double[]>(area);
+    if (!roots_kept_) roots_[r].reset();
+    auto block = std::make_unique_for_overwrite<double[]>(
+        static_cast<std::size_t>(capacity_ * (roots_kept_ ? capacity_ : 1)));
     for (Index k = 0; k < stay; ++k) {
       const double* from = roots_[r].get() + kept[static_cast<std::size_t>(k)] * old;
       double* to = block.get() + k * capacity_;
@@ -48,9 +62,13 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
     diagonals.push_back(root.data());
   }
   base_.root_diagonals(samples_, diagonals.data());
-  fetch(stay);
-  mixed_ = std::make_unique_for_overwrite<double[]>(area);
+  if (roots_kept_) fetch(stay);
+  mixed_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(slots * capacity_));
   mixed_at_.assign(samples_.size(), 0);
+  slot_.assign(samples_.size(), -1);
+  owner_.assign(static_cast<std::size_t>(slots), -1);
+  used_.assign(owner_.size(), 0);
+  if (slots == size()) std::iota(slot_.begin(), slot_.end(), Index{0});
 }
 
 // In strips of rows from the first column to the diagonal; what is beyond is the mirror image.
@@ -78,10 +96,37 @@ void MixedGram::set_weights(ConstVectorRef theta) {
   ++weights_;
 }
 
+double* MixedGram::slot_for(Index k) {
+  Index& slot = slot_[static_cast<std::size_t>(k)];
+  if (std::ssize(owner_) < size()) {
+    if (slot < 0) {
+      slot = std::min_element(used_.begin(), used_.end()) - used_.begin();
+      Index& owner = owner_[static_cast<std::size_t>(slot)];
+      if (owner >= 0) {
+        slot_[static_cast<std::size_t>(owner)] = -1;
+        mixed_at_[static_cast<std::size_t>(owner)] = 0;
+      }
+      owner = k;
+    }
+    used_[static_cast<std::size_t>(slot)] = ++clock_;
+  }
+  return mixed_.get() + slot * capacity_;
+}
+
 const double* MixedGram::row(Index k) {
-  double* out = mixed_.get() + k * capacity_;
+  double* out = slot_for(k);
   if (mixed_at_[static_cast<std::size_t>(k)] == weights_) return out;
-  for (std::size_t r = 0; r < roots_.size(); ++r) values_[r] = root_row(r, k);
+  if (roots_kept_) {
+    for (std::size_t r = 0; r < roots_.size(); ++r) values_[r] = root_row(r, k);
+  } else {
+    std::vector<double*> into(roots_.size(), nullptr);
+    for (std::size_t r = 0; r < roots_.size(); ++r) {
+      if (recipe_.needs(static_cast<Index>(r))) into[r] = roots_[r].get();
+      values_[r] = into[r];
+    }
+    base_.root_values({&samples_[static_cast<std::size_t>(k)], 1}, samples_, into.data(),
+                      capacity_);
+  }
   base_.powers().mix(recipe_, values_.data(), size(), out);
   std::fill(out + size(), out + padded(size()), 0.0);
   mixed_at_[static_cast<std::size_t>(k)] = weights_;
@@ -98,25 +143,39 @@ Vector MixedGram::diagonal() const {
 
 void MixedGram::products(std::span<const Index> wanted, std::span<const Index> support,
                          const double* beta, Matrix& out) {
-  const Index count = std::ssize(support);
-  const bool dense = 3 * count > 2 * size();
-  std::vector<double> coefficients;
-  std::vector<std::vector<double>> gathered(roots_.size());
-  if (!dense) {
-    coefficients.resize(support.size());
-    for (std::size_t j = 0; j < support.size(); ++j) coefficients[j] = beta[support[j]];
-    for (std::vector<double>& row : gathered) row.resize(support.size());
+  constexpr std::size_t tile = 64;  // rows fetched together where the roots are not kept
+  const std::size_t count = support.size();
+  std::vector<double> coefficients(count);
+  std::vector<Index> members(count);
+  for (std::size_t j = 0; j < count; ++j) {
+    coefficients[j] = beta[support[j]];
+    members[j] = samples_[static_cast<std::size_t>(support[j])];
   }
+  const auto rows =
+      std::make_unique_for_overwrite<double[]>(roots_.size() * (roots_kept_ ? 1 : tile) * count);
+  std::vector<double*> into(roots_.size());
+  std::vector<Index> fetched;
   out.resize(std::ssize(wanted), base_.M());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    for (std::size_t r = 0; r < roots_.size(); ++r) {
-      values_[r] = root_row(r, wanted[k]);
-      if (dense) continue;
-      for (std::size_t j = 0; j < support.size(); ++j) gathered[r][j] = values_[r][support[j]];
-      values_[r] = gathered[r].data();
+    if (!roots_kept_ && k % tile == 0) {
+      fetched.clear();
+      for (const Index i : wanted.subspan(k, std::min(tile, wanted.size() - k)))
+        fetched.push_back(samples_[static_cast<std::size_t>(i)]);
+      for (std::size_t r = 0; r < roots_.size(); ++r) into[r] = rows.get() + r * tile * count;
+      base_.root_values(fetched, members, into.data(), static_cast<Index>(count));
     }
-    base_.powers().products(values_.data(), dense ? beta : coefficients.data(),
-                            dense ? size() : count, out.row(static_cast<Index>(k)).data());
+    for (std::size_t r = 0; r < roots_.size(); ++r) {
+      if (roots_kept_) {
+        const double* from = root_row(r, wanted[k]);
+        double* to = rows.get() + r * count;
+        for (std::size_t j = 0; j < count; ++j) to[j] = from[support[j]];
+        values_[r] = to;
+      } else {
+        values_[r] = into[r] + (k % tile) * count;
+      }
+    }
+    base_.powers().products(values_.data(), coefficients.data(), static_cast<Index>(count),
+                            out.row(static_cast<Index>(k)).data());
   }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,8 +18,11 @@ namespace coterie {
 
 class MixedGram {
  public:
-  // Keeps a reference to the base matrices: they must outlive it. The set is empty at first.
-  explicit MixedGram(const TaskGrams& base);
+  // Keeps a reference to the base matrices: they must outlive it. The set is empty at first. Where the roots of the set and the mixed
+  // rows would take more than `bytes`, the roots are fetched row by row when they are needed and only the mixed rows that were
+  // used last are kept, but never fewer than kLeastRows. That changes no bit of any result.
+  static constexpr Index kLeastRows = 16;
+  explicit MixedGram(const TaskGrams& base, double bytes = std::numeric_limits<double>::infinity());
 
   // The set becomes what stands at the places of it that are kept, in that order, and the samples that join, which are not in it.
   void change(std::span<const Index> kept, std::span<const Index> joining);
@@ -29,7 +33,8 @@ class MixedGram {
   const std::vector<Index>& samples() const { return samples_; }
   bool contains(Index sample) const { return inside_[static_cast<std::size_t>(sample)]; }
 
-  // Row k of the set: size() values, then zeros up to a multiple of the lanes. Valid until the set or the weights change.
+  // Row k of the set: size() values, then zeros up to a multiple of the lanes. Valid until the set or the weights change, or
+  // kLeastRows - 1 other rows were asked for.
   const double* row(Index k);
   Vector diagonal() const;
 
@@ -47,17 +52,26 @@ class MixedGram {
     return roots_[root].get() + k * capacity_;
   }
 
+  // Where row k is, or shall be.
+  double* slot_for(Index k);
+
   const TaskGrams& base_;
+  double bytes_;
   std::vector<Index> samples_;  // of the task, in the order in which they joined
   std::vector<bool> inside_;
   KernelPowers::Recipe recipe_;
-  Index capacity_ = 0;                            // of the rows, in number and in length
-  std::uint32_t weights_ = 0;                     // how often they were set
-  std::vector<std::vector<double>> diagonals_;    // [root]
-  std::vector<std::unique_ptr<double[]>> roots_;  // [root], capacity x capacity
-  std::unique_ptr<double[]> mixed_;               // capacity x capacity
-  std::vector<std::uint32_t> mixed_at_;           // [row], the weights it was mixed with; 0: never
-  std::vector<const double*> values_;             // work space: a row per root
+  Index capacity_ = 0;                          // of the rows, in number and in length
+  std::uint32_t weights_ = 0;                   // how often they were set
+  std::vector<std::vector<double>> diagonals_;  // [root]
+  bool roots_kept_ = true;
+  std::vector<std::unique_ptr<double[]>> roots_;  // [root], capacity x capacity; or one row
+  std::unique_ptr<double[]> mixed_;               // rows of `capacity` numbers, in slots
+  std::vector<Index> slot_;                       // [row], -1: none
+  std::vector<Index> owner_;                      // [slot], the row that is there; -1: none
+  std::vector<std::uint64_t> used_;               // [slot], when it was asked for last
+  std::uint64_t clock_ = 0;
+  std::vector<std::uint32_t> mixed_at_;  // [row], the weights it was mixed with; 0: never
+  std::vector<const double*> values_;    // work space: a row per root
 };
 
 }  // namespace coterie

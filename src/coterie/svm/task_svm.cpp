@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace coterie {
 
@@ -34,12 +35,12 @@ std::vector<Index> first(Index n) {
 
 }  // namespace
 
-TaskSvm::TaskSvm(const TaskGrams& base, const Vector& y, const Vector& p, const Vector& C,
-                 Index whole)
+TaskSvm::TaskSvm(const TaskGrams& base, const Vector& y, Vector p, Vector C, Index whole,
+                 double bytes)
     : all_y_(y),
-      all_p_(p),
-      all_C_(C),
-      K_(base),
+      all_p_(std::move(p)),
+      all_C_(std::move(C)),
+      K_(base, bytes),
       slack_(static_cast<std::size_t>(y.size()), 0),
       returned_(slack_.size(), false) {
   change({}, y.size() <= whole ? first(y.size()) : spread_evenly(y, whole));
@@ -49,6 +50,11 @@ void TaskSvm::change(const std::vector<Index>& kept, const std::vector<Index>& j
   K_.change(kept, joining);
   y_ = all_y_(K_.samples());
   p_ = all_p_(K_.samples());
+  C_ = all_C_(K_.samples());
+}
+
+void TaskSvm::set_costs(const Vector& C) {
+  all_C_ = C;
   C_ = all_C_(K_.samples());
 }
 
@@ -71,6 +77,7 @@ double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
   for (Index i = 0; i < all_y_.size(); ++i)
     if (!K_.contains(i) && (who == Outside::all || slack_[static_cast<std::size_t>(i)] < kNear))
       samples.push_back(i);
+  if (who == Outside::all) looked_ = true;
   std::vector<Index> support;
   const Vector beta = y_.cwiseProduct(svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)

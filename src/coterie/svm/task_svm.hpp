@@ -11,13 +11,17 @@ namespace coterie {
 class TaskSvm {
  public:
   // Begins with all samples when there are at most `whole` of them, else with `whole` of both classes, spread evenly.
-  // References are kept to base, y, p and C.
-  TaskSvm(const TaskGrams& base, const Vector& y, const Vector& p, const Vector& C, Index whole);
+  // References are kept to base and y. `bytes` is what kernel values may take (mixed_gram.hpp).
+  TaskSvm(const TaskGrams& base, const Vector& y, Vector p, Vector C, Index whole,
+          double bytes = std::numeric_limits<double>::infinity());
+
+  void set_costs(const Vector& C);
 
   MixedGram& gram() { return K_; }
   const Vector& y() const { return y_; }  // of the set
   const Vector& C() const { return C_; }
   bool has_all() const { return K_.size() == all_y_.size(); }
+  bool knows_outside() const { return looked_ || has_all(); }
 
   // The support vectors of an alpha over all samples join; returns it over the set.
   Vector admit(const Vector& alpha);
@@ -42,10 +46,10 @@ class TaskSvm {
   void change(const std::vector<Index>& kept, const std::vector<Index>& joining);
 
   const Vector& all_y_;
-  const Vector& all_p_;
-  const Vector& all_C_;
+  Vector all_p_, all_C_;
   MixedGram K_;
   Vector y_, p_, C_;
+  bool looked_ = false;         // at everyone outside, at least once
   std::vector<double> slack_;   // [sample], y f - p when it was last looked at from outside
   std::vector<bool> returned_;  // [sample], left and came back: it stays
   std::vector<std::pair<double, Index>> violators_;  // slack, sample
