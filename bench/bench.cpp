@@ -19,7 +19,7 @@ void say(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 std::string how_often(const Options& options) {
   if (options.runs == 1) return "once";
   return fmt::format("medians of {}{}", options.runs,
-                     options.runs > 3 ? " (of 3 where a run takes more than 20 s)" : "");
+                     options.runs > 3 ? " or more (of 3 where a run takes more than 20 s)" : "");
 }
 
 std::string case_name(const Work& work, double C, double share) {

@@ -10,6 +10,7 @@ namespace coterie::bench {
 namespace {
 
 constexpr double long_run_seconds = 20;
+constexpr double enough_seconds = 1;
 
 double status_bytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
@@ -29,10 +30,13 @@ double median(std::vector<double> values) {
 Timing interleave(int runs, const std::vector<std::function<double()>>& contestants) {
   std::vector<std::vector<double>> seconds(contestants.size());
   Timing timing;
-  for (int limit = runs; timing.runs < limit; ++timing.runs) {
+  const Watch all;
+  while (timing.runs < runs ||
+         (runs > 3 && timing.runs < 5 * runs && all.seconds() < enough_seconds)) {
     const Watch watch;
     for (std::size_t k = 0; k < contestants.size(); ++k) seconds[k].push_back(contestants[k]());
-    if (watch.seconds() > long_run_seconds) limit = std::min(limit, 3);
+    ++timing.runs;
+    if (watch.seconds() > long_run_seconds) runs = std::min(runs, 3);
   }
   for (const std::vector<double>& one : seconds) timing.seconds.push_back(median(one));
   return timing;

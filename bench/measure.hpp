@@ -25,8 +25,9 @@ struct Timing {
   int runs = 0;
 };
 
-// Lets the contestants run in turn, so that all of them see the same machine. Each returns the seconds that count. A run of all
-// of them that takes more than 20 s is repeated 3 times at most.
+// Lets the contestants run in turn, so that all of them see the same machine. Each returns the seconds that count. Short runs are
+// repeated more often, up to five times `runs`, until a second has passed; a run of all contestants that takes more than 20 s is
+// repeated 3 times at most.
 Timing interleave(int runs, const std::vector<std::function<double()>>& contestants);
 
 // seconds = factor * size^exponent, by least squares on logarithms.
