@@ -54,7 +54,7 @@ Row compare(const std::string& name, const std::vector<Matrix>& K, const std::ve
   return {{"case", name},
           {"ours s", timing.seconds[0]},
           {"LIBSVM s", timing.seconds[1]},
-          {"times faster", median(theirs) / timing.seconds[0]},
+          {"times faster", timing.seconds[1] / timing.seconds[0]},
           {"our worst gap", our_gap},
           {"LIBSVM's", their_gap},
           {"tasks short of it", short_of_it}};
