@@ -113,7 +113,7 @@ def main():
     signal.setitimer(signal.ITIMER_REAL, limit)
     start = time.perf_counter()
     try:
-        solution = solvers.conelp(*program, options={"show_progress": False, "abstol": 1e-12, "reltol": gap, "maxiters": 200})
+        solution = solvers.conelp(*program, options={"show_progress": False, "abstol": 1e-12, "reltol": gap, "feastol": gap, "maxiters": 200})
     except TimeoutError:
         print(json.dumps({"seconds": None}))
         return

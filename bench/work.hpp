@@ -19,11 +19,7 @@ struct Work {
 // Throws InputError when COTERIE_DATA is not set: there is nothing to measure then.
 std::vector<Work> real_work();
 
-// Planted tasks, four features to a group. With five groups, the ten kernels with which they can be found: linear and gauss:2 on
-// every group's block of features.
+// Planted tasks, four features to a group.
 Dataset planted_tasks(Index tasks, Index samples, Index groups);
-inline constexpr const char* planted_kernels =
-    "linear@f1-f4 linear@f5-f8 linear@f9-f12 linear@f13-f16 linear@f17-f20 "
-    "gauss:2@f1-f4 gauss:2@f5-f8 gauss:2@f9-f12 gauss:2@f13-f16 gauss:2@f17-f20";
 
 }  // namespace coterie::bench
