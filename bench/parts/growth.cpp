@@ -157,8 +157,8 @@ Grown grow(const Series& series, const Options& options) {
       return std::vector<double>(all.begin() + std::ssize(all) / 2, all.end());
     };
     out.report.notes.push_back(
-        fmt::format("{} grows as {}^{:.2f} from {} to {}", name, series.part, law.exponent,
-                    sizes.front(), sizes.back()) +
+        fmt::format("time of the {} grows as {}^{:.2f} from {} to {}", name, series.part,
+                    law.exponent, sizes.front(), sizes.back()) +
         (sizes.size() < 4 ? ""
                           : fmt::format(", as ^{:.2f} from {} on",
                                         fit_power_law(upper(sizes), upper(seconds)).exponent,
