@@ -49,7 +49,7 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
 }
 
 std::string tick_name(double value) {
-  return value >= 1e-3 && value < 1e6 ? fmt::format("{:.7g}", value) : fmt::format("{:.0e}", value);
+  return value >= 1e-4 && value < 1e6 ? fmt::format("{:.7g}", value) : fmt::format("{:.0e}", value);
 }
 
 std::string draw(const PlotSeries& series, const Axis& x, const Axis& y, const char* colour,
@@ -87,6 +87,9 @@ std::string as_svg(const Plot& plot) {
       y.low = std::min({y.low, series.y[i], law});
       y.high = std::max({y.high, series.y[i], law});
     }
+  const double margin = std::pow(x.high / x.low, 0.04);  // keeps points off the axes
+  x.low /= margin;
+  x.high *= margin;
   y.low = std::pow(10, std::floor(std::log10(y.low)));
   y.high = std::pow(10, std::ceil(std::log10(y.high)));
 
