@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <optional>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "measure.hpp"
@@ -74,6 +74,8 @@ std::string help() {
          "    landmine, pen and mnist\n\n"
          "  --json         one JSON document: commit, compiler, flags, machine, settings, rows\n"
          "  --markdown     tables as they stand in docs/performance.md\n"
+         "  --update FILE  puts the tables into a document, between <!-- bench PART --> and <!-- "
+         "end -->\n"
          "  --runs N       medians of N runs (default 5)\n"
          "  --only TEXT    real cases whose name contains TEXT, such as 'pen 50'\n"
          "  --limit S      growth: stop a fit after S seconds (default 120)\n"
@@ -86,7 +88,7 @@ struct Request {
   std::vector<const Part*> parts;
   enum class Format { text, json, markdown } format = Format::text;
   bool help = false;
-  std::string memory_of;
+  std::string update, memory_of;
 };
 
 double number(const std::string& option, const std::string& text, double least) {
@@ -121,6 +123,8 @@ Request parse(const std::vector<std::string>& words) {
       request.options.only = value();
     else if (word == "--plots")
       request.options.plots = value();
+    else if (word == "--update")
+      request.update = value();
     else if (word == "--memory-of")  // the memory part calls itself
       request.memory_of = value();
     else if (part != parts.end())
@@ -146,28 +150,49 @@ Request parse(const std::vector<std::string>& words) {
   return request;
 }
 
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InputError(path + ": cannot be read.");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void update_document(const std::string& path, const std::string& part,
+                     const std::vector<Report>& reports) {
+  std::string text;
+  for (const Report& report : reports) text += as_markdown(report);
+  text = with_block(read_file(path), part, text + provenance() + "\n");
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw InputError(path + ": cannot be written.");
+}
+
 int run(const std::vector<std::string>& words) {
   const Request request = parse(words);
   if (request.help) {
     fmt::print("{}", help());
     return 0;
   }
-  openblas_set_num_threads(1);  // what has threads, has those of --threads
+  openblas_set_num_threads(1);  // the threads that are counted are coterie's own
   if (!request.memory_of.empty()) {
     run_memory_child(request.memory_of);
     return 0;
   }
-  for (const Part* part : request.parts)
-    if (part->needs_data) real_work();  // throws now rather than after an hour
+  for (const Part* part : request.parts) {  // what is wrong shows now rather than after an hour
+    if (part->needs_data) real_work();
+    if (!request.update.empty()) with_block(read_file(request.update), part->name, "");
+  }
   if (request.format != Request::Format::json) fmt::print("{}\n\n", provenance());
   std::vector<Report> all;
-  for (const Part* part : request.parts)
-    for (Report& report : part->run(request.options)) {
+  for (const Part* part : request.parts) {
+    const std::vector<Report> reports = part->run(request.options);
+    for (const Report& report : reports) {
       if (request.format == Request::Format::text) fmt::print("{}", as_text(report));
       if (request.format == Request::Format::markdown) fmt::print("{}", as_markdown(report));
-      std::fflush(stdout);
-      all.push_back(std::move(report));
     }
+    std::fflush(stdout);
+    if (!request.update.empty()) update_document(request.update, part->name, reports);
+    all.insert(all.end(), reports.begin(), reports.end());
+  }
   if (request.format == Request::Format::json)
     fmt::print("{}", as_json(all, {{"runs", request.options.runs},
                                    {"only", request.options.only},

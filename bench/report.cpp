@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "coterie/math/types.hpp"
+
 namespace coterie::bench {
 
 namespace {
@@ -114,6 +116,20 @@ std::string as_json(const std::vector<Report>& reports, const Row& settings) {
                         {"flags", BENCH_FLAGS}, {"machine", machine()},
                         {"settings", settings}, {"parts", parts}};
   return document.dump(1) + "\n";
+}
+
+std::string with_block(const std::string& document, const std::string& part,
+                       const std::string& text) {
+  const std::string opening = fmt::format("<!-- bench {} -->\n", part);
+  const std::string closing = "<!-- end -->";
+  const std::size_t begin = document.find(opening);
+  const std::size_t end = begin == std::string::npos ? begin : document.find(closing, begin);
+  if (end == std::string::npos)
+    throw InputError(
+        fmt::format("the document has no place for the tables of '{0}'. Add the lines "
+                    "'<!-- bench {0} -->' and '{1}'.",
+                    part, closing));
+  return document.substr(0, begin + opening.size()) + text + document.substr(end);
 }
 
 std::string provenance() {

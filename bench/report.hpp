@@ -24,6 +24,9 @@ std::string as_text(const Report& report);
 std::string as_markdown(const Report& report);
 // One document for all reports, with commit, compiler, flags, machine and settings.
 std::string as_json(const std::vector<Report>& reports, const Row& settings);
+// The document with `text` between the lines "<!-- bench PART -->" and "<!-- end -->". Throws InputError when it has no such lines.
+std::string with_block(const std::string& document, const std::string& part,
+                       const std::string& text);
 // One line: commit, compiler, flags, machine.
 std::string provenance();
 
