@@ -68,9 +68,9 @@ std::string draw(const PlotSeries& series, const Axis& x, const Axis& y, const c
   if (std::abs(at - last_label) < 34) at = last_label + (at < last_label ? -34 : 34);
   last_label = at;
   const std::string fill = fmt::format(" fill=\"{}\"", colour);
-  out += text(x.pixel(to) + 12, at, "start", series.name, fill);
-  out += text(x.pixel(to) + 12, at + 16, "start",
-              fmt::format("exponent {:.2f}", series.law.exponent), fill);
+  out += text(x.last + 8, at, "start", series.name, fill);
+  out +=
+      text(x.last + 8, at + 16, "start", fmt::format("exponent {:.2f}", series.law.exponent), fill);
   return out;
 }
 
@@ -107,8 +107,8 @@ std::string as_svg(const Plot& plot) {
   double last_name = 0;
   for (const double value : plot.series.empty() ? std::vector<double>() : plot.series[0].x) {
     out += line(x.pixel(value), y.first, x.pixel(value), y.last, grid);
-    const double half = 4.0 * static_cast<double>(tick_name(value).size());
-    if (x.pixel(value) - half < last_name + 6) continue;
+    const double half = 3.6 * static_cast<double>(tick_name(value).size());
+    if (x.pixel(value) - half < last_name + 4) continue;
     out += text(x.pixel(value), y.first + 18, "middle", tick_name(value));
     last_name = x.pixel(value) + half;
   }
