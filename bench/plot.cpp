@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace coterie::bench {
 
@@ -53,7 +54,7 @@ std::string tick_name(double value) {
 }
 
 std::string draw(const PlotSeries& series, const Axis& x, const Axis& y, const char* colour,
-                 double& last_label) {
+                 double label) {
   std::string out;
   const auto law = [&](double at) { return series.law.factor * std::pow(at, series.law.exponent); };
   const double from = series.x.front();
@@ -63,15 +64,28 @@ std::string draw(const PlotSeries& series, const Axis& x, const Axis& y, const c
   for (std::size_t i = 0; i < series.x.size(); ++i)
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n",
                        x.pixel(series.x[i]), y.pixel(series.y[i]), colour);
-  // Labels stand beside the last point, and out of each other's way.
-  double at = y.pixel(law(to)) - 2;
-  if (std::abs(at - last_label) < 34) at = last_label + (at < last_label ? -34 : 34);
-  last_label = at;
   const std::string fill = fmt::format(" fill=\"{}\"", colour);
-  out += text(x.last + 8, at, "start", series.name, fill);
-  out +=
-      text(x.last + 8, at + 16, "start", fmt::format("exponent {:.2f}", series.law.exponent), fill);
+  out += text(x.last + 8, label, "start", series.name, fill);
+  out += text(x.last + 8, label + 16, "start", fmt::format("exponent {:.2f}", series.law.exponent),
+              fill);
   return out;
+}
+
+// Heights of the labels: beside the ends of the lines, from the top down, out of each other's way.
+std::vector<double> label_heights(const Plot& plot, const Axis& y) {
+  std::vector<std::pair<double, std::size_t>> wanted;
+  for (std::size_t k = 0; k < plot.series.size(); ++k) {
+    const PowerLaw& law = plot.series[k].law;
+    wanted.emplace_back(y.pixel(law.factor * std::pow(plot.series[k].x.back(), law.exponent)), k);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  std::vector<double> heights(wanted.size());
+  double free = top + 10;
+  for (const auto& [height, k] : wanted) {
+    heights[k] = std::max(height - 2, free);
+    free = heights[k] + 36;
+  }
+  return heights;
 }
 
 }  // namespace
@@ -117,9 +131,9 @@ std::string as_svg(const Plot& plot) {
   out += text((x.first + x.last) / 2, height - 10, "middle", plot.x_name);
   out += text(18, (y.first + y.last) / 2, "middle", plot.y_name,
               fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", (y.first + y.last) / 2));
-  double last_label = -1000;
+  const std::vector<double> labels = label_heights(plot, y);
   for (std::size_t k = 0; k < plot.series.size(); ++k)
-    out += draw(plot.series[k], x, y, colours[k % colours.size()], last_label);
+    out += draw(plot.series[k], x, y, colours[k % colours.size()], labels[k]);
   return out + "</svg>\n";
 }
 
