@@ -81,8 +81,8 @@ std::vector<double> label_heights(const Plot& plot, const Axis& y) {
   std::sort(wanted.begin(), wanted.end());
   std::vector<double> heights(wanted.size());
   double free = top + 10;
-  for (const auto& [height, k] : wanted) {
-    heights[k] = std::max(height - 2, free);
+  for (const auto& [pixel, k] : wanted) {
+    heights[k] = std::max(pixel - 2, free);
     free = heights[k] + 36;
   }
   return heights;
