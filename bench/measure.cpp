@@ -1,28 +1,22 @@
 #include "measure.hpp"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <fstream>
+#include <string>
 
 namespace coterie::bench {
 
 namespace {
 
-std::string machine() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
+constexpr double long_run_seconds = 20;
+constexpr double enough_seconds = 1;
 
-std::string cell(const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return fmt::format("{}", value.get<long>());
-  if (value.is_number()) return fmt::format("{:.3g}", value.get<double>());
-  return value.dump();
+double status_bytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field)) return 1024.0 * std::stod(line.substr(field.size() + 1));
+  return 0;
 }
 
 }  // namespace
@@ -33,50 +27,44 @@ double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-double peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+Timing interleave(int runs, const std::vector<std::function<double()>>& contestants) {
+  std::vector<std::vector<double>> seconds(contestants.size());
+  Timing timing;
+  const Watch all;
+  while (timing.runs < runs ||
+         (runs > 3 && timing.runs < 5 * runs && all.seconds() < enough_seconds)) {
+    const Watch watch;
+    for (std::size_t k = 0; k < contestants.size(); ++k) seconds[k].push_back(contestants[k]());
+    ++timing.runs;
+    if (watch.seconds() > long_run_seconds) runs = std::min(runs, 3);
+  }
+  for (const std::vector<double>& one : seconds) timing.seconds.push_back(median(one));
+  return timing;
 }
 
-void Report::print(bool json) const {
-  if (json) {
-    const char* commit = std::getenv("COTERIE_COMMIT");
-    nlohmann::ordered_json out = {{"part", part},
-                                  {"about", about},
-                                  {"commit", commit ? commit : "unknown"},
-                                  {"compiler", BENCH_COMPILER},
-                                  {"flags", BENCH_FLAGS},
-                                  {"machine", machine()},
-                                  {"rows", rows}};
-    fmt::print("{}\n", out.dump(1));
-    return;
+PowerLaw fit_power_law(const std::vector<double>& sizes, const std::vector<double>& seconds) {
+  const double n = static_cast<double>(sizes.size());
+  double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    mean_x += std::log(sizes[i]) / n;
+    mean_y += std::log(seconds[i]) / n;
   }
-  fmt::print("{}: {}\n\n", part, about);
-  if (rows.empty()) return;
-  std::vector<std::size_t> width;
-  for (const auto& [key, value] : rows.front().items()) width.push_back(key.size());
-  for (const auto& row : rows) {
-    std::size_t k = 0;
-    for (const auto& [key, value] : row.items()) {
-      width[k] = std::max(width[k], cell(value).size());
-      ++k;
-    }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double x = std::log(sizes[i]) - mean_x;
+    xx += x * x;
+    xy += x * (std::log(seconds[i]) - mean_y);
   }
-  const auto line = [&](const auto& text_of) {
-    std::size_t k = 0;
-    std::string text;
-    for (const auto& [key, value] : rows.front().items()) {
-      const std::string field = text_of(key);
-      text += k == 0 ? fmt::format("{:<{}}", field, width[k])
-                     : fmt::format("  {:>{}}", field, width[k]);
-      ++k;
-    }
-    fmt::print("{}\n", text);
-  };
-  line([](const std::string& key) { return key; });
-  for (const auto& row : rows) line([&](const std::string& key) { return cell(row.at(key)); });
-  fmt::print("\n");
+  const double exponent = xx > 0 ? xy / xx : 0;
+  return {std::exp(mean_y - exponent * mean_x), exponent};
+}
+
+double memory_now() { return status_bytes("VmRSS:"); }
+double memory_peak() { return status_bytes("VmHWM:"); }
+
+bool reset_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << 5 << std::flush;
+  return static_cast<bool>(file);
 }
 
 }  // namespace coterie::bench

@@ -1,9 +1,8 @@
-// Clocks, medians, tables and the JSON that every part prints.
+// Clocks, medians, contestants in turn, exponents.
 #pragma once
 
 #include <chrono>
-#include <nlohmann/json.hpp>
-#include <string>
+#include <functional>
 #include <vector>
 
 namespace coterie::bench {
@@ -19,13 +18,28 @@ class Watch {
 };
 
 double median(std::vector<double> values);
-double peak_memory_bytes();  // of the process, so far
 
-// A table of numbers for people and machines: rows are JSON objects with the same keys in the same order.
-struct Report {
-  std::string part, about;
-  std::vector<nlohmann::ordered_json> rows;
-  void print(bool json) const;
+// Median seconds of every contestant, and how often each ran.
+struct Timing {
+  std::vector<double> seconds;
+  int runs = 0;
 };
+
+// Lets the contestants run in turn, so that all of them see the same machine. Each returns the seconds that count. Short runs are
+// repeated more often, up to five times `runs`, until a second has passed; a run of all contestants that takes more than 20 s is
+// repeated 3 times at most.
+Timing interleave(int runs, const std::vector<std::function<double()>>& contestants);
+
+// seconds = factor * size^exponent, by least squares on logarithms.
+struct PowerLaw {
+  double factor = 0, exponent = 0;
+};
+PowerLaw fit_power_law(const std::vector<double>& sizes, const std::vector<double>& seconds);
+
+// Memory of this process in bytes, as the kernel counts it: now, and the peak since the start or since the last reset_peak().
+// `reset_peak` says whether the system could do it.
+double memory_now();
+double memory_peak();
+bool reset_peak();
 
 }  // namespace coterie::bench

@@ -2,8 +2,7 @@
 
 #include <libsvm/svm.h>
 
-#include <cmath>
-#include <vector>
+#include <algorithm>
 
 #include "measure.hpp"
 
@@ -22,13 +21,28 @@ svm_parameter defaults(double C, double epsilon) {
   return parameter;
 }
 
+ReferenceRun train(std::vector<svm_node*>& rows, ConstVectorRef y, const svm_parameter& parameter) {
+  std::vector<double> labels(y.begin(), y.end());
+  const svm_problem problem{static_cast<int>(y.size()), labels.data(), rows.data()};
+  const Watch watch;
+  svm_model* model = svm_train(&problem, &parameter);
+  ReferenceRun run;
+  run.seconds = watch.seconds();
+  // LIBSVM takes the label that it meets first for the positive class.
+  const double sign = model->label[0] > 0 ? 1 : -1;
+  run.beta = Vector::Zero(y.size());
+  for (int k = 0; k < model->l; ++k)
+    run.beta[model->sv_indices[k] - 1] = sign * model->sv_coef[0][k];
+  svm_free_and_destroy_model(&model);
+  return run;
+}
+
 }  // namespace
 
 ReferenceRun libsvm_on_matrix(ConstMatrixRef K, ConstVectorRef y, double C, double epsilon) {
   const Index n = y.size();
   std::vector<svm_node> nodes(static_cast<std::size_t>(n * (n + 2)));
   std::vector<svm_node*> rows;
-  std::vector<double> labels(y.begin(), y.end());
   for (Index i = 0; i < n; ++i) {
     svm_node* row = nodes.data() + i * (n + 2);
     rows.push_back(row);
@@ -36,19 +50,27 @@ ReferenceRun libsvm_on_matrix(ConstMatrixRef K, ConstVectorRef y, double C, doub
     for (Index j = 0; j < n; ++j) *row++ = {static_cast<int>(j + 1), K(i, j)};
     *row = {-1, 0};
   }
-  svm_problem problem{static_cast<int>(n), labels.data(), rows.data()};
   svm_parameter parameter = defaults(C, epsilon);
   parameter.kernel_type = PRECOMPUTED;
   parameter.cache_size = std::max(100.0, 8e-6 * static_cast<double>(n * n));
-  const Watch watch;
-  svm_model* model = svm_train(&problem, &parameter);
-  ReferenceRun run;
-  run.seconds = watch.seconds();
-  Vector beta = Vector::Zero(n);
-  for (int k = 0; k < model->l; ++k) beta[model->sv_indices[k] - 1] = model->sv_coef[0][k];
-  run.objective = beta.cwiseAbs().sum() - 0.5 * beta.dot(K * beta);
-  svm_free_and_destroy_model(&model);
-  return run;
+  return train(rows, y, parameter);
+}
+
+ReferenceRun libsvm_on_features(ConstMatrixRef X, const std::vector<Index>& rows, ConstVectorRef y,
+                                double C) {
+  std::vector<std::vector<svm_node>> nodes;
+  std::vector<svm_node*> starts;
+  for (const Index i : rows) {
+    std::vector<svm_node>& row = nodes.emplace_back();
+    for (Index j = 0; j < X.cols(); ++j)
+      if (X(i, j) != 0) row.push_back({static_cast<int>(j + 1), X(i, j)});
+    row.push_back({-1, 0});
+  }
+  for (std::vector<svm_node>& row : nodes) starts.push_back(row.data());
+  svm_parameter parameter = defaults(C, libsvm_epsilon);
+  parameter.kernel_type = RBF;
+  parameter.gamma = 1 / static_cast<double>(X.cols());
+  return train(starts, y, parameter);
 }
 
 }  // namespace coterie::bench

@@ -1,14 +1,21 @@
 #include "work.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include "coterie/math/random.hpp"
+#include "idx.hpp"
 
 namespace coterie::bench {
 
 namespace {
+
+constexpr std::uint64_t seed = 1;
 
 // The eight tasks of the paper: pairs of letters that are easily confused.
 Dataset letter_pairs(const Samples& samples) {
@@ -33,59 +40,89 @@ Dataset letter_pairs(const Samples& samples) {
   return data;
 }
 
-Samples first_of_each_class(const Samples& samples, Index per_class, std::uint64_t seed) {
-  std::vector<Index> order(samples.label.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
+// Rows of the first `per_class` samples of every class in a seeded shuffle, increasing.
+std::vector<Index> first_of_each_class(const std::vector<Index>& label, Index per_class) {
+  std::vector<Index> order(label.size());
+  std::iota(order.begin(), order.end(), Index{0});
   Random random(seed);
   random.shuffle(order);
   std::map<Index, Index> taken;
   std::vector<Index> rows;
   for (const Index i : order)
-    if (taken[samples.label[static_cast<std::size_t>(i)]]++ < per_class) rows.push_back(i);
+    if (taken[label[static_cast<std::size_t>(i)]]++ < per_class) rows.push_back(i);
   std::sort(rows.begin(), rows.end());
-  return select_rows(samples, rows);
+  return rows;
+}
+
+Samples training_share(const Samples& samples, double share) {
+  return select_rows(samples, split_samples(samples, share, seed).train);
+}
+
+Dataset load_letter(const std::string& path) {
+  const Samples all =
+      read_samples({path}, {.drop = {"id", "next_id", "word_id", "position", "fold"}});
+  return letter_pairs(training_share(select_rows(all, first_of_each_class(all.label, 200)), 0.5));
+}
+
+Dataset load_share(const std::string& path, double share, Casting casting) {
+  return cast_into_tasks(training_share(read_samples({path}), share), casting);
+}
+
+Dataset load_mnist(const std::filesystem::path& folder, Index per_class) {
+  const IdxBytes labels = read_idx((folder / "train-labels-idx1-ubyte.gz").string());
+  const IdxBytes images = read_idx((folder / "train-images-idx3-ubyte.gz").string());
+  const std::vector<Index> label(labels.bytes.begin(), labels.bytes.end());
+  const std::vector<Index> rows = first_of_each_class(label, per_class);
+  Samples samples;
+  for (Index c = 0; c < 10; ++c) samples.labels.push_back(fmt::format("{}", c));
+  for (Index j = 0; j < images.item_size; ++j)
+    samples.features.push_back(fmt::format("p{}", j + 1));
+  samples.X.resize(std::ssize(rows), images.item_size);
+  for (Index i = 0; i < samples.X.rows(); ++i) {
+    const Index row = rows[static_cast<std::size_t>(i)];
+    samples.label.push_back(label[static_cast<std::size_t>(row)]);
+    const unsigned char* pixels = images.bytes.data() + row * images.item_size;
+    for (Index j = 0; j < images.item_size; ++j) samples.X(i, j) = pixels[j] / 255.0;
+  }
+  return cast_into_tasks(std::move(samples), Casting::one_vs_one);
 }
 
 }  // namespace
 
-std::vector<Work> real_work() {
-  const char* folder = std::getenv("COTERIE_DATA");
-  if (!folder) return {};
-  const std::filesystem::path root(folder);
-  const auto csv = [&](const char* name) {
-    return std::vector<std::string>{(root / name / "data.csv.gz").string()};
-  };
-  std::vector<Work> all;
-  all.push_back({.name = "letter 50%",
-                 .paths = csv("letter"),
-                 .columns = {.drop = {"id", "next_id", "word_id", "position", "fold"}},
-                 .share = 0.5,
-                 .per_class = 200});
-  all.push_back({.name = "vehicle 50%",
-                 .paths = csv("vehicle"),
-                 .casting = Casting::one_vs_one,
-                 .share = 0.5,
-                 .scale = "standard"});
-  all.push_back({.name = "landmine 50%", .paths = csv("landmine"), .share = 0.5});
-  all.push_back({.name = "pen 20%",
-                 .paths = csv("pen"),
-                 .casting = Casting::one_vs_one,
-                 .share = 0.2,
-                 .scale = "standard"});
-  all.push_back({.name = "pen 50%",
-                 .paths = csv("pen"),
-                 .casting = Casting::one_vs_one,
-                 .share = 0.5,
-                 .scale = "standard"});
-  return all;
+TrainSettings Work::settings() const {
+  TrainSettings settings;
+  settings.scale = scale;
+  return settings;
 }
 
-Dataset load(const Work& work) {
-  Samples samples = read_samples(work.paths, work.columns);
-  if (work.per_class > 0) samples = first_of_each_class(samples, work.per_class, 1);
-  if (work.share < 1) samples = select_rows(samples, split_samples(samples, work.share, 1).train);
-  if (work.name.starts_with("letter")) return letter_pairs(samples);
-  return cast_into_tasks(std::move(samples), work.casting);
+std::vector<Work> real_work() {
+  const char* folder = std::getenv("COTERIE_DATA");
+  if (!folder || !*folder)
+    throw InputError(
+        "this part needs the real data sets, and COTERIE_DATA is not set. Set it to the folder "
+        "that holds letter/data.csv.gz, vehicle, landmine, pen and mnist.");
+  const std::filesystem::path root(folder);
+  const auto csv = [&](const char* name) { return (root / name / "data.csv.gz").string(); };
+  const auto share = [&](const char* name, double part, Casting casting) {
+    return [path = csv(name), part, casting] { return load_share(path, part, casting); };
+  };
+  return {
+      {"letter 50%", [path = csv("letter")] { return load_letter(path); }},
+      {"vehicle 50%", share("vehicle", 0.5, Casting::one_vs_one), "standard"},
+      {"landmine 50%", share("landmine", 0.5, Casting::binary)},
+      {"pen 20%", share("pen", 0.2, Casting::one_vs_one), "standard"},
+      {"pen 50%", share("pen", 0.5, Casting::one_vs_one), "standard"},
+      {"mnist 200", [root] { return load_mnist(root / "mnist", 200); }},
+  };
+}
+
+Dataset planted_tasks(Index tasks, Index samples, Index groups) {
+  PlantedSettings planted;
+  planted.tasks = tasks;
+  planted.groups = groups;
+  planted.samples = samples;
+  planted.seed = seed;
+  return cast_into_tasks(plant_groups(planted).samples, Casting::binary);
 }
 
 }  // namespace coterie::bench

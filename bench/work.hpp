@@ -1,6 +1,7 @@
 // The problems that are timed: real data from the folder COTERIE_DATA, cut as in the paper, and generated tasks.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,15 @@ namespace coterie::bench {
 
 struct Work {
   std::string name;
-  std::vector<std::string> paths = {};  // empty for generated data
-  TableOptions columns = {};
-  Casting casting = Casting::binary;
-  double share = 1;     // of the samples that are trained on
-  Index per_class = 0;  // at most so many samples of a class; 0: all
-  std::string scale = "none";
+  std::function<Dataset()> load;  // reads and cuts; the same rows every time
+  std::string scale = "none";     // of the features
+  TrainSettings settings() const;
 };
 
-// The cases of the paper that are in the folder; empty without one.
+// Throws InputError when COTERIE_DATA is not set: there is nothing to measure then.
 std::vector<Work> real_work();
 
-// Reads and cuts. `letter` is cast into the paper's eight pairs of letters.
-Dataset load(const Work& work);
+// Planted tasks, four features to a group.
+Dataset planted_tasks(Index tasks, Index samples, Index groups);
 
 }  // namespace coterie::bench

@@ -1,0 +1,92 @@
+#include "ours.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace coterie::bench {
+
+MtmklProblem problem_of(const Prepared& prepared, double lambda) {
+  return {prepared.grams.tasks, prepared.y, prepared.C, lambda, prepared.graph, prepared.weights};
+}
+
+void set_C(Prepared& prepared, double C) {
+  prepared.task_C.setConstant(C);
+  for (Vector& one : prepared.C) one.setConstant(C);
+}
+
+double lambda_max_of(const Prepared& prepared) {
+  return lambda_max(problem_of(prepared, infinite), timed_fit(prepared, infinite).fit);
+}
+
+Matrix mixed(const Prepared& prepared, Index t, ConstVectorRef theta) {
+  const TaskGrams& grams = prepared.grams.tasks[static_cast<std::size_t>(t)];
+  Matrix K = Matrix::Zero(grams.front().rows(), grams.front().cols());
+  for (std::size_t m = 0; m < grams.size(); ++m)
+    if (theta[static_cast<Index>(m)] != 0) K += theta[static_cast<Index>(m)] * grams[m];
+  return K;
+}
+
+double gram_bytes(const Prepared& prepared) {
+  double bytes = 0;
+  for (const TaskGrams& grams : prepared.grams.tasks)
+    for (const Matrix& K : grams) bytes += sizeof(double) * static_cast<double>(K.size());
+  return bytes;
+}
+
+std::string gram_storage() { return "full matrices of doubles, one per task and kernel"; }
+
+TimedFit timed_fit(const Prepared& prepared, double lambda, int threads,
+                   const ProgressCallback& progress, const WarmStart& start) {
+  const MtmklProblem problem = problem_of(prepared, lambda);
+  TimedFit out;
+  const Watch watch;
+  out.fit = fit(problem, {.gap_tolerance = gap_tolerance, .threads = threads}, progress, start);
+  out.seconds = watch.seconds();
+  return out;
+}
+
+TimedSvm timed_svm(const Matrix& K, const Vector& y, double C, double tolerance) {
+  const TaskGrams base{K};
+  const Vector p = Vector::Ones(y.size());
+  const Vector bounds = Vector::Constant(y.size(), C);
+  const Watch watch;
+  MixedGram rows(base, Vector::Ones(1));
+  const SvmResult svm = solve_svm(rows, {y, p, bounds}, Vector(), {.gap_tolerance = tolerance});
+  const double seconds = watch.seconds();
+  return {relative_gap(K, y, C, svm.alpha.cwiseProduct(y)), seconds};
+}
+
+double relative_gap(const Matrix& K, const Vector& y, double C, const Vector& beta) {
+  const Vector p = Vector::Ones(y.size());
+  const Vector bounds = Vector::Constant(y.size(), C);
+  const Vector K_beta = K * beta;
+  const Vector e = K_beta - y;
+  const double b = best_bias(e, {y, p, bounds});
+  const double half = 0.5 * beta.dot(K_beta);
+  const double dual = beta.dot(y) - half;
+  const double primal = half + C * (-y.array() * (e.array() + b)).max(0.0).sum();
+  return (primal - dual) / std::max(1.0, std::abs(dual));
+}
+
+ProgressCallback PhaseClock::callback() {
+  whole_ = Watch();
+  return [this](const Progress& progress) {
+    charge();
+    current_ = progress.phase;
+    running_ = true;
+    return whole_.seconds() < limit_;
+  };
+}
+
+void PhaseClock::finish() {
+  charge();
+  running_ = false;
+}
+
+void PhaseClock::charge() {
+  if (running_) total_[current_] += watch_.seconds();
+  watch_ = Watch();
+}
+
+}  // namespace coterie::bench
