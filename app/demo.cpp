@@ -46,7 +46,7 @@ std::vector<Outcome> run_methods(const DemoOptions& options, const Samples& trai
   settings.tolerance = 1e-8;  // groups settle later than accuracies do
   Dataset data = cast_into_tasks(train, Casting::one_vs_one);
   const std::string mark = fingerprint(data);
-  monitor.phase("computing Gram matrices");
+  monitor.phase("preparing kernels");
   const Prepared prepared = prepare(std::move(data), settings, {}, options.threads);
   std::vector<Outcome> outcomes;
   for (const Method& method : methods) {

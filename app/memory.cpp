@@ -1,16 +1,43 @@
 #include "memory.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
 #include <fstream>
 
-namespace coterie::app {
-namespace {
+#include "coterie/math/types.hpp"
 
-// Bytes of memory, or less where a container has a limit.
-double memory_size() {
+namespace coterie::app {
+
+double parse_memory(const std::string& text) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, problem] = std::from_chars(text.data(), last, value);
+  std::string unit(end, last);
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (unit.starts_with(' ')) unit.erase(0, 1);
+  if (unit.ends_with("b")) unit.pop_back();
+  if (unit.ends_with("i")) unit.pop_back();
+  double factor = 0;
+  if (unit.empty()) factor = 1;
+  if (unit == "k") factor = 1e3;
+  if (unit == "m") factor = 1e6;
+  if (unit == "g") factor = 1e9;
+  if (unit == "t") factor = 1e12;
+  if (problem != std::errc{} || factor == 0 || !(value > 0) || !std::isfinite(value))
+    throw InputError(fmt::format(
+        "--memory is '{}'; it must be a size > 0 such as 512MB, 1.5GB or a number of bytes.",
+        text));
+  return factor * value;
+}
+
+double memory_of_machine() {
   double bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   double limit = 0;
@@ -19,20 +46,12 @@ double memory_size() {
   return bytes;
 }
 
-}  // namespace
-
-void check_memory(const Dataset& data, std::size_t kernels) {
-  double entries = 0;
-  for (const Task& task : data.tasks)
-    entries += static_cast<double>(task.size()) * static_cast<double>(task.size());
-  const double needed = entries * static_cast<double>(kernels) * sizeof(double);
-  const double available = memory_size();
-  if (needed <= available) return;
-  throw InputError(
-      fmt::format("the Gram matrices of {} tasks and {} kernels need {:.1f} GB, and this machine "
-                  "has {:.1f} GB. Use fewer rows, tasks or "
-                  "kernels.",
-                  data.tasks.size(), kernels, needed / 1e9, available / 1e9));
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
 }
 
 }  // namespace coterie::app

@@ -1,11 +1,18 @@
-// Refuses work that this machine's memory cannot hold, before it starts.
+// How much memory a command may use: what --memory says, or most of what the machine has.
 #pragma once
 
-#include "coterie/data/dataset.hpp"
+#include <string>
 
 namespace coterie::app {
 
-// Throws InputError when the Gram matrices of `kernels` kernels on all tasks would not fit.
-void check_memory(const Dataset& data, std::size_t kernels);
+// "512MB", "1.5GB", "800k", or a number of bytes; InputError names the option otherwise.
+double parse_memory(const std::string& text);
+
+// Bytes of this machine, or less where a container has a limit.
+double memory_of_machine();
+
+// Freed memory stays with the process: fits allocate blocks of the same sizes again and again, and fresh pages cost more than the
+// numbers that go into them.
+void keep_freed_memory();
 
 }  // namespace coterie::app

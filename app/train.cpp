@@ -12,6 +12,7 @@
 #include "coterie/io/model_file.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "coterie/mtmkl/memory_plan.hpp"
 #include "memory.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -24,7 +25,7 @@ struct TrainOptions {
   DataOptions data;
   TrainSettings settings;
   OutputOptions output;
-  std::string model_path, task_graph, task_C;
+  std::string model_path, task_graph, task_C, memory;
   bool one_vs_one = false, one_vs_rest = false;
   int threads = 0;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -124,7 +125,7 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
   fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate.primal, model.certificate.gap),
              plural(model.certificate.outer_steps, "outer step"), model.certificate.status);
   fmt::print("{}\n", groups_text(model));
-  fmt::print("read {}, Gram matrices {}, fit {}, write {}\n", seconds_text(phases.read),
+  fmt::print("read {}, prepare {}, fit {}, write {}\n", seconds_text(phases.read),
              seconds_text(phases.gram), seconds_text(phases.fit), seconds_text(phases.write));
   fmt::print("model: {} ({} support vectors; look at it with: coterie inspect {})\n",
              options.model_path, model.support_vectors.rows(), options.model_path);
@@ -137,6 +138,7 @@ int run_train(const TrainOptions& options) {
     throw InputError(
         fmt::format("--output: {} is not a regular file; a model needs one.", options.model_path));
   validate(options.settings);
+  if (!options.memory.empty()) parse_memory(options.memory);
   const Casting casting = casting_of(options);
   Stopwatch watch;
   Phases phases;
@@ -146,13 +148,23 @@ int run_train(const TrainOptions& options) {
 
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = cast_into_tasks(read_data(options.data), casting);
-  check_memory(data, parse_kernels(options.settings.kernels).size());
   const TrainExtras extras = read_extras(options, data);
+  const double tasks = static_cast<double>(data.tasks.size());
+  const double edges =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
+  const double budget =
+      options.memory.empty() ? 0.9 * memory_of_machine() : parse_memory(options.memory);
+  const MemoryPlan memory = plan_memory(data, options.settings, edges, options.threads, budget);
+  if (!memory.keeps_all() && !options.output.quiet)
+    fmt::print(stderr,
+               "note: the kernel values of all samples would take {}; within {} there is room for "
+               "{} of them. Those that are used most are kept, others are computed when they are "
+               "needed.\n",
+               bytes_text(memory.all), bytes_text(budget), bytes_text(memory.kernels));
   std::string mark = fingerprint(data);
   phases.read = watch.lap();
 
-  monitor.phase(
-      fmt::format("computing Gram matrices of {}", plural(std::ssize(data.tasks), "task")));
+  monitor.phase(fmt::format("preparing kernels of {}", plural(std::ssize(data.tasks), "task")));
   const Prepared prepared = prepare(std::move(data), options.settings, extras, options.threads);
   phases.gram = watch.lap();
   std::vector<std::string> bounded;
@@ -168,7 +180,7 @@ int run_train(const TrainOptions& options) {
   monitor.phase("fitting");
   set_stage(Stage::stoppable);
   const Fitted fitted =
-      fit_prepared(prepared, options.settings, options.threads, monitor.callback());
+      fit_prepared(prepared, options.settings, options.threads, monitor.callback(), memory.kernels);
   set_stage(Stage::writing);
   const Model model = make_model(prepared, options.settings, fitted, std::move(mark));
   phases.fit = watch.lap();
@@ -213,6 +225,11 @@ void add_train(CLI::App& program, Action& chosen) {
       ->type_name("FILE");
   add_number(command, "--time-limit", options->time_limit_seconds,
              "seconds after which the fit stops and is kept", "a number >= 0", 0.0);
+  command
+      .add_option("--memory", options->memory,
+                  "memory to stay within, such as 512MB or 1.5GB; less of it means more computing, "
+                  "not another answer (default: 9/10 of the machine's)")
+      ->type_name("SIZE");
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -20,39 +20,42 @@ double lambda_max_of(const Prepared& prepared) {
 }
 
 Matrix mixed(const Prepared& prepared, Index t, ConstVectorRef theta) {
-  const TaskGrams& grams = prepared.grams.tasks[static_cast<std::size_t>(t)];
-  Matrix K = Matrix::Zero(grams.front().rows(), grams.front().cols());
-  for (std::size_t m = 0; m < grams.size(); ++m)
-    if (theta[static_cast<Index>(m)] != 0) K += theta[static_cast<Index>(m)] * grams[m];
-  return K;
+  return prepared.grams.tasks[static_cast<std::size_t>(t)].mixed(theta);
 }
 
 double gram_bytes(const Prepared& prepared) {
   double bytes = 0;
-  for (const TaskGrams& grams : prepared.grams.tasks)
-    for (const Matrix& K : grams) bytes += sizeof(double) * static_cast<double>(K.size());
+  const RootSource* last = nullptr;  // tasks may share one
+  for (const TaskGrams& grams : prepared.grams.tasks) {
+    if (&grams.source() != last) bytes += grams.source().bytes();
+    last = &grams.source();
+  }
   return bytes;
 }
 
-std::string gram_storage() { return "full matrices of doubles, one per task and kernel"; }
+std::string gram_storage() {
+  return "a matrix of doubles per root of kernels (two roots for the paper's ten kernels), per "
+         "task or, where tasks share samples, for all";
+}
 
 TimedFit timed_fit(const Prepared& prepared, double lambda, int threads,
-                   const ProgressCallback& progress, const WarmStart& start) {
+                   const ProgressCallback& progress, const WarmStart& start, Workspace* workspace) {
   const MtmklProblem problem = problem_of(prepared, lambda);
   TimedFit out;
   const Watch watch;
-  out.fit = fit(problem, {.gap_tolerance = gap_tolerance, .threads = threads}, progress, start);
+  out.fit = fit(problem, {.gap_tolerance = gap_tolerance, .threads = threads}, progress, start,
+                workspace);
   out.seconds = watch.seconds();
   return out;
 }
 
 TimedSvm timed_svm(const Matrix& K, const Vector& y, double C, double tolerance) {
-  const TaskGrams base{K};
+  const TaskGrams base({K});
   const Vector p = Vector::Ones(y.size());
   const Vector bounds = Vector::Constant(y.size(), C);
   const Watch watch;
-  MixedGram rows(base, Vector::Ones(1));
-  const SvmResult svm = solve_svm(rows, {y, p, bounds}, Vector(), {.gap_tolerance = tolerance});
+  const SvmResult svm =
+      train_svm(base, Vector::Ones(1), y, p, bounds, {.gap_tolerance = tolerance});
   const double seconds = watch.seconds();
   return {relative_gap(K, y, C, svm.alpha.cwiseProduct(y)), seconds};
 }

@@ -30,7 +30,8 @@ struct TimedFit {
   double seconds = 0;
 };
 TimedFit timed_fit(const Prepared& prepared, double lambda, int threads = 1,
-                   const ProgressCallback& progress = {}, const WarmStart& start = {});
+                   const ProgressCallback& progress = {}, const WarmStart& start = {},
+                   Workspace* workspace = nullptr);
 
 // One SVM on a given kernel matrix, cold; seconds of the solver alone.
 struct TimedSvm {

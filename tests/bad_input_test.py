@@ -113,7 +113,7 @@ row("csv-files-differ", "train d.csv bad.csv -o out.h5", "bad.csv", "f3", "All f
     files={"bad.csv": "f1,f2,label,task\n1,2,yes,a\n"})
 row("csv-and-libsvm", "train d.csv bad.svm -o out.h5", "d.csv and bad.svm are of different formats", files={"bad.svm": "1 1:2\n"})
 
-bad_csv("too-many-rows", lambda _: "f1,label\n" + "1,a\n2,b\n" * 150_000, "the Gram matrices of 1 task", "need 7200.0 GB", "Use fewer rows")
+bad_csv("too-many-rows", lambda _: "f1,label\n" + "1,a\n2,b\n" * 2_000, "the fit needs at least", "and may use 20 MB", "Raise --memory", options="--memory 20MB")
 
 # LIBSVM files
 

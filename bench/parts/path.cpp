@@ -17,9 +17,10 @@ struct Walk {
   double seconds = 0, worst_gap = 0;
   Index fits = 0, outer_steps = 0, svm_solves = 0;
   Index short_of_it = 0;  // fits that did not reach the tolerance
+  Workspace workspace;    // from fit to fit
 
   Fit take(const Prepared& prepared, double lambda, const WarmStart& start) {
-    TimedFit run = timed_fit(prepared, lambda, 1, {}, start);
+    TimedFit run = timed_fit(prepared, lambda, 1, {}, start, &workspace);
     seconds += run.seconds;
     worst_gap = std::max(worst_gap, run.fit.gap);
     ++fits;
@@ -92,7 +93,7 @@ std::vector<Report> part_path(const Options& options) {
     const double lambda = 0.1 * lambda_max_of(prepared);
     Walk walk;
     const auto path = [&] {
-      walk = {};
+      walk = Walk();
       walk_path(prepared, {}, walk);
       return walk.seconds;
     };

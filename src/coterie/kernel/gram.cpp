@@ -308,11 +308,8 @@ std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& 
   return kernels;
 }
 
-double stored_bytes(const Dataset& data, const std::vector<Kernel>& kernels) {
-  double entries = 0;
-  for (const std::vector<Index>& set : stored_sets(data))
-    entries += std::pow(static_cast<double>(set.size()), 2);
-  return 8 * entries * static_cast<double>(plan_roots(kernels).roots.size());
+Index count_roots(const std::vector<Kernel>& kernels) {
+  return std::ssize(plan_roots(kernels).roots);
 }
 
 Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,

@@ -51,8 +51,8 @@ std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& 
 // Where the values of the roots are: in memory, or computed from the features whenever they are needed.
 enum class Storage { stored, on_demand };
 
-// What Storage::stored takes.
-double stored_bytes(const Dataset& data, const std::vector<Kernel>& kernels);
+// Of how many matrices all kernels of the list are powers.
+Index count_roots(const std::vector<Kernel>& kernels);
 
 // Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data
 // (zero vector under a normalised kernel, negative features under chi2, numbers too large, a precomputed matrix of the wrong

@@ -160,13 +160,18 @@ TaskGrams::TaskGrams(std::vector<Matrix> matrices) {
   for (Index m = 0; m < std::ssize(matrices); ++m) terms.push_back({.root = m});
   samples_.resize(matrices.empty() ? 0 : static_cast<std::size_t>(matrices.front().rows()));
   std::iota(samples_.begin(), samples_.end(), Index{0});
+  in_order_ = true;
   powers_ = std::make_shared<KernelPowers>(std::move(terms));
   source_ = std::make_shared<StoredRoots>(std::move(matrices));
 }
 
 TaskGrams::TaskGrams(std::shared_ptr<const RootSource> source,
                      std::shared_ptr<const KernelPowers> powers, std::vector<Index> samples)
-    : source_(std::move(source)), powers_(std::move(powers)), samples_(std::move(samples)) {}
+    : source_(std::move(source)), powers_(std::move(powers)), samples_(std::move(samples)) {
+  in_order_ = true;
+  for (std::size_t i = 0; i < samples_.size(); ++i)
+    in_order_ = in_order_ && samples_[i] == static_cast<Index>(i);
+}
 
 std::vector<Index> TaskGrams::places(std::span<const Index> samples) const {
   std::vector<Index> out(samples.size());

@@ -38,6 +38,8 @@ class RootSource {
                       double* const* out, Index stride) const = 0;
   // out[root][k] = R(rows[k], rows[k]) for every root.
   virtual void diagonals(std::span<const Index> rows, double* const* out) const = 0;
+  // Row i of a root over all samples of the source, or null where it is not stored.
+  virtual const double* stored_row(Index /*root*/, Index /*i*/) const { return nullptr; }
   virtual double bytes() const = 0;  // that are stored
 };
 
@@ -87,7 +89,10 @@ class TaskGrams {
 
   // The same roots under other factors.
   TaskGrams(const TaskGrams& other, std::shared_ptr<const KernelPowers> powers)
-      : source_(other.source_), powers_(std::move(powers)), samples_(other.samples_) {}
+      : source_(other.source_),
+        powers_(std::move(powers)),
+        samples_(other.samples_),
+        in_order_(other.in_order_) {}
 
   Index n() const { return std::ssize(samples_); }
   Index M() const { return powers_ ? powers_->M() : 0; }
@@ -99,6 +104,10 @@ class TaskGrams {
   void root_values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
                    Index stride) const;
   void root_diagonals(std::span<const Index> rows, double* const* out) const;
+  // Row i of a root over all samples of the task where it is stored like that, else null.
+  const double* stored_row(Index root, Index i) const {
+    return in_order_ ? source_->stored_row(root, i) : nullptr;
+  }
   // The whole matrix of one kernel.
   Matrix kernel(Index m) const;
   // sum_m theta_m K^m, the whole matrix.
@@ -110,6 +119,7 @@ class TaskGrams {
   std::shared_ptr<const RootSource> source_;
   std::shared_ptr<const KernelPowers> powers_;
   std::vector<Index> samples_;
+  bool in_order_ = false;  // sample i of the task is sample i of the source
 };
 
 // Roots in memory, each a symmetric matrix.
@@ -119,6 +129,9 @@ class StoredRoots : public RootSource {
   void values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
               Index stride) const override;
   void diagonals(std::span<const Index> rows, double* const* out) const override;
+  const double* stored_row(Index root, Index i) const override {
+    return roots_[static_cast<std::size_t>(root)].row(i).data();
+  }
   double bytes() const override;
 
  private:

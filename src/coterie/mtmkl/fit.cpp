@@ -44,6 +44,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   Workspace own;
   Workspace& shared = workspace ? *workspace : own;
   shared.tasks.resize(static_cast<std::size_t>(T));
+  shared.last.resize(static_cast<std::size_t>(T));
   std::mutex one_report_at_a_time;
   ProgressCallback serial;
   if (progress)

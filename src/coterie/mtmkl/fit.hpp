@@ -73,6 +73,12 @@ struct WarmStart {
 // matrices and labels of the problem must outlive it.
 struct Workspace {
   std::vector<std::unique_ptr<TaskSvm>> tasks;
+  struct
+      Last {  // where the last fit ended: a fit that starts there with the same C need not solve the SVM again
+    Vector theta, C;
+    TaskState state;
+  };
+  std::vector<Last> last;
 };
 
 Fit fit(const MtmklProblem& problem, const FitSettings& settings,

@@ -48,22 +48,34 @@ class PartSolver {
 
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
-    Iterate x;
-    x.theta = std::move(theta);
-    x.groups = std::move(groups);
-    x.tasks.resize(part_.tasks.size());
-    parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i] = evaluate_task(*tasks_[i], x.theta.row(part_.unit[i]), start[i], svm_tolerance);
+    return gather(std::move(theta), std::move(groups), [&](std::size_t i, ConstVectorRef theta_i) {
+      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance);
     });
-    svm_solves += std::ssize(part_.tasks);
-    x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
-    x.g = Matrix::Zero(part_.units, problem_.M());
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
-      x.primal += x.tasks[k].svm.primal;
-      x.g.row(part_.unit[k]) += x.tasks[k].g;
-    }
+  }
+
+  // As evaluate, but tasks where a fit has just ended with these weights are as it left them.
+  Iterate resume(Matrix theta, const std::vector<Vector>& start, double svm_tolerance,
+                 Workspace& workspace) {
+    std::vector<char> resumed(tasks_.size());
+    Iterate x = gather(std::move(theta), singletons(), [&](std::size_t i, ConstVectorRef theta_i) {
+      const std::size_t t = static_cast<std::size_t>(part_.tasks[i]);
+      Workspace::Last& last = workspace.last[t];
+      const bool same = last.theta.size() == theta_i.size() && last.theta == theta_i &&
+                        last.C == problem_.C[t] && last.state.svm.alpha.size() == start[i].size() &&
+                        last.state.svm.alpha == start[i];
+      resumed[i] = same ? 1 : 0;
+      return same ? std::move(last.state)
+                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance);
+    });
+    svm_solves -= std::count(resumed.begin(), resumed.end(), 1);
     return x;
+  }
+
+  void remember(const Iterate& x, Workspace& workspace) const {
+    for (std::size_t k = 0; k < tasks_.size(); ++k) {
+      const std::size_t t = static_cast<std::size_t>(part_.tasks[k]);
+      workspace.last[t] = {x.theta.row(part_.unit[k]), problem_.C[t], x.tasks[k]};
+    }
   }
 
   // The losses of the samples left out; with them the primal value is that of the whole problem.
@@ -185,6 +197,26 @@ class PartSolver {
   }
 
  private:
+  template <typename Evaluate>
+  Iterate gather(Matrix theta, Groups groups, const Evaluate& task_at) {
+    Iterate x;
+    x.theta = std::move(theta);
+    x.groups = std::move(groups);
+    x.tasks.resize(part_.tasks.size());
+    parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      x.tasks[i] = task_at(i, x.theta.row(part_.unit[i]).transpose());
+    });
+    svm_solves += std::ssize(part_.tasks);
+    x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
+    x.g = Matrix::Zero(part_.units, problem_.M());
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
+      x.primal += x.tasks[k].svm.primal;
+      x.g.row(part_.unit[k]) += x.tasks[k].g;
+    }
+    return x;
+  }
+
   static constexpr Index kWhole = 64;  // samples that a task begins with
 
   const MtmklProblem& problem_;
@@ -296,7 +328,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   double sharpening = 1;
   enter(Phase::svms);
   PartResult result;
-  result.x = solver.evaluate(theta, solver.singletons(), alpha, svm_tolerance);
+  result.x = solver.resume(theta, alpha, svm_tolerance, workspace);
   ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
   double mu = 0;
   if (newton) solver.add_curvatures(result.x);
@@ -433,6 +465,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     solver.restore(result.x);
     solver.count_left_out(result.x);
   }
+  solver.remember(result.x, workspace);
   result.x.primal += result.x.left_out;
   for (std::size_t k = 0; k < part.tasks.size(); ++k)
     result.alpha.push_back(solver.all_alpha(result.x, k));

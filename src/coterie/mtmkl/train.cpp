@@ -49,7 +49,7 @@ Vector sample_costs(const Vector& y, double C, bool balanced) {
 }  // namespace
 
 Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
-                 int threads) {
+                 int threads, Storage storage) {
   validate(settings);
   check_dataset(data);
   Prepared prepared;
@@ -58,8 +58,8 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   prepared.task_C = costs_of_tasks(data, settings, extras.task_C);
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
-  prepared.grams = compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads,
-                                 Storage::on_demand);
+  prepared.grams =
+      compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads, storage);
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     prepared.y.push_back(data.tasks[t].y);
     prepared.C.push_back(sample_costs(data.tasks[t].y, prepared.task_C[static_cast<Index>(t)],

@@ -19,7 +19,7 @@ struct TrainExtras {
   TaskGraph graph;
 };
 
-// Data scaled, kernels resolved, Gram matrices computed.
+// Data scaled, kernels resolved, Gram matrices at hand.
 struct Prepared {
   Dataset data;
   Scaling scaling;
@@ -32,8 +32,10 @@ struct Prepared {
   WeightSet weights{1};
 };
 
+// Values of kernels are computed by the fit where it needs them; Storage::stored computes them all beforehand. Precomputed matrices
+// of the extras must outlive the result.
 Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
-                 int threads);
+                 int threads, Storage storage = Storage::on_demand);
 
 // The fit of the settings' lambda (a relative one is resolved by a fit at lambda = inf first), and that lambda. `memory` bounds the
 // bytes that kernel values take.

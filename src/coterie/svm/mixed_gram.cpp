@@ -37,8 +37,10 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
     return 8.0 * static_cast<double>(rows) * static_cast<double>(capacity_) *
            static_cast<double>(matrices);
   };
-  const bool had_roots = roots_kept_ && old > 0;
-  roots_kept_ = bytes_of(capacity_, roots_.size() + 1) <= bytes_;
+  const bool had_roots = roots_kept_ && !whole_ && old > 0;
+  whole_ = size() == base_.n() && base_.stored_row(0, 0) != nullptr &&
+           std::is_sorted(samples_.begin(), samples_.end());
+  roots_kept_ = bytes_of(capacity_, (whole_ ? 0 : roots_.size()) + 1) <= bytes_;
   const Index slots =
       roots_kept_
           ? size()
@@ -46,7 +48,8 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
   if (!roots_kept_ || !had_roots) stay = 0;
   mixed_.reset();
   for (std::size_t r = 0; r < roots_.size(); ++r) {
-    if (!roots_kept_) roots_[r].reset();
+    if (!roots_kept_ || whole_) roots_[r].reset();
+    if (whole_) continue;
     auto block = std::make_unique_for_overwrite<double[]>(
         static_cast<std::size_t>(capacity_ * (roots_kept_ ? capacity_ : 1)));
     for (Index k = 0; k < stay; ++k) {
@@ -62,7 +65,7 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
     diagonals.push_back(root.data());
   }
   base_.root_diagonals(samples_, diagonals.data());
-  if (roots_kept_) fetch(stay);
+  if (roots_kept_ && !whole_) fetch(stay);
   mixed_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(slots * capacity_));
   mixed_at_.assign(samples_.size(), 0);
   slot_.assign(samples_.size(), -1);
@@ -116,7 +119,7 @@ double* MixedGram::slot_for(Index k) {
 const double* MixedGram::row(Index k) {
   double* out = slot_for(k);
   if (mixed_at_[static_cast<std::size_t>(k)] == weights_) return out;
-  if (roots_kept_) {
+  if (roots_kept_ || whole_) {
     for (std::size_t r = 0; r < roots_.size(); ++r) values_[r] = root_row(r, k);
   } else {
     std::vector<double*> into(roots_.size(), nullptr);
@@ -143,7 +146,8 @@ Vector MixedGram::diagonal() const {
 
 void MixedGram::products(std::span<const Index> wanted, std::span<const Index> support,
                          const double* beta, Matrix& out) {
-  constexpr std::size_t tile = 64;  // rows fetched together where the roots are not kept
+  constexpr std::size_t tile = 64;  // rows fetched together where the roots are not at hand
+  const bool at_hand = roots_kept_ || whole_;
   const std::size_t count = support.size();
   std::vector<double> coefficients(count);
   std::vector<Index> members(count);
@@ -152,12 +156,12 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
     members[j] = samples_[static_cast<std::size_t>(support[j])];
   }
   const auto rows =
-      std::make_unique_for_overwrite<double[]>(roots_.size() * (roots_kept_ ? 1 : tile) * count);
+      std::make_unique_for_overwrite<double[]>(roots_.size() * (at_hand ? 1 : tile) * count);
   std::vector<double*> into(roots_.size());
   std::vector<Index> fetched;
   out.resize(std::ssize(wanted), base_.M());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    if (!roots_kept_ && k % tile == 0) {
+    if (!at_hand && k % tile == 0) {
       fetched.clear();
       for (const Index i : wanted.subspan(k, std::min(tile, wanted.size() - k)))
         fetched.push_back(samples_[static_cast<std::size_t>(i)]);
@@ -165,7 +169,7 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
       base_.root_values(fetched, members, into.data(), static_cast<Index>(count));
     }
     for (std::size_t r = 0; r < roots_.size(); ++r) {
-      if (roots_kept_) {
+      if (at_hand) {
         const double* from = root_row(r, wanted[k]);
         double* to = rows.get() + r * count;
         for (std::size_t j = 0; j < count; ++j) to[j] = from[support[j]];

@@ -49,7 +49,8 @@ class MixedGram {
  private:
   void fetch(Index begin);  // the roots of the samples that joined after `begin`
   const double* root_row(std::size_t root, Index k) const {
-    return roots_[root].get() + k * capacity_;
+    return whole_ ? base_.stored_row(static_cast<Index>(root), k)
+                  : roots_[root].get() + k * capacity_;
   }
 
   // Where row k is, or shall be.
@@ -64,6 +65,7 @@ class MixedGram {
   std::uint32_t weights_ = 0;                   // how often they were set
   std::vector<std::vector<double>> diagonals_;  // [root]
   bool roots_kept_ = true;
+  bool whole_ = false;  // the set is the task, whose roots are stored: nothing to fetch
   std::vector<std::unique_ptr<double[]>> roots_;  // [root], capacity x capacity; or one row
   std::unique_ptr<double[]> mixed_;               // rows of `capacity` numbers, in slots
   std::vector<Index> slot_;                       // [row], -1: none

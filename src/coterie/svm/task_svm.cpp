@@ -146,7 +146,7 @@ Vector TaskSvm::spread_gradient(const SvmResult& svm) const {
 
 SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y, const Vector& p,
                     const Vector& C, const SvmSettings& settings) {
-  TaskSvm svm(base, y, p, C, 128);
+  TaskSvm svm(base, y, p, C, y.size() <= 256 ? 256 : 128);
   svm.gram().set_weights(theta);
   SvmResult result;
   SvmSettings own =

@@ -1,0 +1,68 @@
+#include "coterie/mtmkl/memory_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "coterie/kernel/gram.hpp"
+#include "coterie/math/parallel.hpp"
+#include "coterie/svm/mixed_gram.hpp"
+
+namespace coterie {
+
+namespace {
+
+constexpr double number = sizeof(double);
+constexpr double program = 32e6;    // the program, its libraries and small change
+constexpr double per_thread = 4e6;  // tiles of kernel values, stacks
+constexpr double copies_of_data =
+    3;  // as read, as the kernels see it, support vectors of the model
+constexpr double copies_of_pairs = 6;  // duals of the pairs in the solver and the model
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
+  return fmt::format("{:.3g} MB", bytes / 1e6);
+}
+
+MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, double edges,
+                       int threads, double budget) {
+  const Normalisation normalisation = parse_normalisation(settings.normalise);
+  const std::vector<Kernel> kernels =
+      prepare_kernels(settings.kernels, normalisation, data.features);
+  const double roots = static_cast<double>(count_roots(kernels));
+  const double M = static_cast<double>(kernels.size());
+  const double workers = thread_count(threads);
+  MemoryPlan plan;
+  double largest = 0;
+  for (const Task& task : data.tasks) {
+    const double n = static_cast<double>(task.size());
+    largest = std::max(largest, n);
+    plan.all += number * n * n * (roots + 1);
+    plan.least += number * n * std::min(n, static_cast<double>(MixedGram::kLeastRows) + roots + 16);
+  }
+  const double rows = static_cast<double>(data.X.rows());
+  plan.fixed = program + per_thread * workers +
+               number * copies_of_data * static_cast<double>(data.X.size()) +
+               number * copies_of_pairs * edges * M;
+  for (const Kernel& kernel : kernels)
+    if (kernel.kind == Kernel::Kind::precomputed) plan.fixed += number * rows * rows;
+  // Divisors need whole matrices for a moment, one kernel of one task at a time; their eigenvalues a second copy.
+  const bool divided = normalisation.kind == Normalisation::Kind::variance ||
+                       normalisation.kind == Normalisation::Kind::tail;
+  if (divided) plan.least = std::max(plan.least, number * workers * 3 * largest * largest);
+  plan.kernels = budget - plan.fixed;
+  if (plan.kernels < plan.least)
+    throw InputError(fmt::format(
+        "the fit needs at least {} of memory ({} for data and pairs of tasks, {} for kernel "
+        "values), and may use {}. Raise --memory, or use fewer rows, tasks or kernels{}.",
+        bytes_text(plan.fixed + plan.least), bytes_text(plan.fixed), bytes_text(plan.least),
+        bytes_text(budget),
+        divided
+            ? fmt::format(" (--normalise {} needs whole matrices of a task)", settings.normalise)
+            : ""));
+  return plan;
+}
+
+}  // namespace coterie
