@@ -25,17 +25,14 @@ Matrix mixed(const Prepared& prepared, Index t, ConstVectorRef theta) {
 
 double gram_bytes(const Prepared& prepared) {
   double bytes = 0;
-  const RootSource* last = nullptr;  // tasks may share one
-  for (const TaskGrams& grams : prepared.grams.tasks) {
-    if (&grams.source() != last) bytes += grams.source().bytes();
-    last = &grams.source();
-  }
+  for (const TaskGrams& grams : prepared.grams.tasks)
+    bytes += 8.0 * static_cast<double>(grams.powers().roots()) * static_cast<double>(grams.n()) *
+             static_cast<double>(grams.n());
   return bytes;
 }
 
 std::string gram_storage() {
-  return "a matrix of doubles per root of kernels (two roots for the paper's ten kernels), per "
-         "task or, where tasks share samples, for all";
+  return "per task a matrix of doubles for each root of kernels: two for the paper's ten";
 }
 
 TimedFit timed_fit(const Prepared& prepared, double lambda, int threads,

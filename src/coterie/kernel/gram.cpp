@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "coterie/kernel/feature_roots.hpp"
 #include "coterie/kernel/pairwise.hpp"
@@ -148,24 +149,6 @@ void check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
         to_string(kernel), task.name, least, most));
 }
 
-// The samples whose matrices are stored together: all that occur when tasks share so many that one matrix for all is smaller
-// than one for each, otherwise those of one task.
-std::vector<std::vector<Index>> stored_sets(const Dataset& data) {
-  std::vector<std::vector<Index>> sets;
-  std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
-  double separate = 0;
-  for (const Task& task : data.tasks) {
-    sets.push_back(task.rows);
-    separate += std::pow(static_cast<double>(task.size()), 2);
-    for (const Index i : task.rows) used[static_cast<std::size_t>(i)] = true;
-  }
-  std::vector<Index> all;
-  for (std::size_t i = 0; i < used.size(); ++i)
-    if (used[i]) all.push_back(static_cast<Index>(i));
-  if (std::pow(static_cast<double>(all.size()), 2) < separate) return {all};
-  return sets;
-}
-
 // Some rows of a symmetric matrix from their diagonal on, and their mirror images: no two strips touch the same entries.
 constexpr Index kStrip = 128;
 void fill_strip(const FeatureRoots& roots, const std::vector<Index>& samples, Index begin,
@@ -186,36 +169,27 @@ void fill_strip(const FeatureRoots& roots, const std::vector<Index>& samples, In
 
 std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
                              const std::shared_ptr<const KernelPowers>& powers, int threads) {
-  const std::vector<std::vector<Index>> sets = stored_sets(data);
-  std::vector<std::vector<Matrix>> stored(sets.size());
+  std::vector<std::vector<Matrix>> stored(data.tasks.size());
   struct Strip {
-    std::size_t set;
+    std::size_t task;
     Index begin;
   };
   std::vector<Strip> strips;
-  for (std::size_t k = 0; k < sets.size(); ++k) {
-    const Index n = std::ssize(sets[k]);
-    for (Index r = 0; r < powers->roots(); ++r) stored[k].emplace_back(n, n);
-    for (Index begin = 0; begin < n; begin += kStrip) strips.push_back({k, begin});
+  for (std::size_t t = 0; t < stored.size(); ++t) {
+    const Index n = data.tasks[t].size();
+    for (Index r = 0; r < powers->roots(); ++r) stored[t].emplace_back(n, n);
+    for (Index begin = 0; begin < n; begin += kStrip) strips.push_back({t, begin});
   }
   parallel_for(std::ssize(strips), threads, [&](Index item) {
     const Strip& strip = strips[item];
-    fill_strip(roots, sets[strip.set], strip.begin, stored[strip.set]);
+    fill_strip(roots, data.tasks[strip.task].rows, strip.begin, stored[strip.task]);
   });
-  std::vector<std::shared_ptr<const RootSource>> sources;
-  for (std::vector<Matrix>& matrices : stored)
-    sources.push_back(std::make_shared<StoredRoots>(std::move(matrices)));
-
-  const bool together = sets.size() != data.tasks.size() || sets.size() == 1;
-  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), 0);
-  if (together && !sets.empty())
-    for (Index k = 0; k < std::ssize(sets[0]); ++k) place[sets[0][k]] = k;
   std::vector<TaskGrams> tasks;
-  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
-    std::vector<Index> samples(data.tasks[t].rows.size());
-    for (std::size_t i = 0; i < samples.size(); ++i)
-      samples[i] = together ? place[data.tasks[t].rows[i]] : static_cast<Index>(i);
-    tasks.emplace_back(sources[together ? 0 : t], powers, std::move(samples));
+  for (std::vector<Matrix>& matrices : stored) {
+    std::vector<Index> samples(static_cast<std::size_t>(matrices.empty() ? 0 : matrices[0].rows()));
+    std::iota(samples.begin(), samples.end(), Index{0});
+    tasks.emplace_back(std::make_shared<StoredRoots>(std::move(matrices)), powers,
+                       std::move(samples));
   }
   return tasks;
 }

@@ -6,8 +6,7 @@
 // kernels of the paper have two roots, and a pair of samples takes 16 bytes instead of 80. The powers are a few multiplications,
 // made when they are needed; that is less than the time to read them from memory.
 //
-// Tasks that share samples (pairs of classes, one against the rest) may share the matrices of their roots; a source may also
-// compute what is asked for and store nothing.
+// The values of roots come from a source: matrices in memory, or features from which what is asked for is computed.
 #pragma once
 
 #include <memory>

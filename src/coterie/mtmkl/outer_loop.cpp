@@ -341,6 +341,9 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
+  bool settled = false;  // the groups, by the last theta step
+  // Theta steps on large graphs cost more than SVMs: they are solved less closely.
+  const double closeness = part.graph.size() > 10'000 ? 0.05 : 0.003;
   bool far = !solver.knows_outside();  // from knowing which samples matter
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
@@ -362,7 +365,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       enter(Phase::svms);
       const double target = solver.target(x.primal);
       const bool close = gap <= target;
-      if (close && newton && !part.graph.empty()) {
+      if (close && newton && !settled && !part.graph.empty()) {
         result.nu = nu;
         settle_groups(solver, mu, svm_tolerance, enter, state, result);
         nu = result.nu;
@@ -386,10 +389,14 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
       break;
     }
-    // After a step that led nowhere the model is solved closer.
-    const double inner_tolerance =
-        std::pow(0.1, failures) *
-        std::min(0.1 * gap, std::max(newton ? 0.003 * gap : 0.0, 0.2 * solver.target(x.primal)));
+    // After a step that led nowhere the model is solved closer; near the end, where the next step may be the last, so close that it
+    // decides which edges are fused.
+    const double target = solver.target(x.primal);
+    const bool last = newton && gap <= 30 * target;
+    double inner_tolerance = std::min(0.1 * gap, 0.2 * target);
+    if (newton) inner_tolerance = std::min(0.1 * gap, std::max(closeness * gap, 0.2 * target));
+    if (last) inner_tolerance = std::min(inner_tolerance, 1e-3 * target);
+    inner_tolerance *= std::pow(0.1, failures);
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
@@ -399,7 +406,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(
         x, mu, state,
-        {.gap_tolerance = inner_tolerance, .groups = !newton, .keep_going = keep_going});
+        {.gap_tolerance = inner_tolerance, .groups = !newton || last, .keep_going = keep_going});
     const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
       result.status = Status::stopped;
@@ -446,6 +453,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     nu = next.nu;
     if (accepted) {
       x = std::move(y);
+      settled = last && length == 1;
       failures = 0;
       continue;
     }

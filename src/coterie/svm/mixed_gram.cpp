@@ -38,8 +38,7 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
            static_cast<double>(matrices);
   };
   const bool had_roots = roots_kept_ && !whole_ && old > 0;
-  whole_ = size() == base_.n() && base_.stored_row(0, 0) != nullptr &&
-           std::is_sorted(samples_.begin(), samples_.end());
+  whole_ = is_stored() && size() == base_.n() && std::is_sorted(samples_.begin(), samples_.end());
   roots_kept_ = bytes_of(capacity_, (whole_ ? 0 : roots_.size()) + 1) <= bytes_;
   const Index slots =
       roots_kept_

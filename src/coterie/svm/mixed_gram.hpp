@@ -31,6 +31,7 @@ class MixedGram {
 
   Index size() const { return std::ssize(samples_); }
   const std::vector<Index>& samples() const { return samples_; }
+  bool is_stored() const { return base_.n() > 0 && base_.stored_row(0, 0) != nullptr; }
   bool contains(Index sample) const { return inside_[static_cast<std::size_t>(sample)]; }
 
   // Row k of the set: size() values, then zeros up to a multiple of the lanes. Valid until the set or the weights change, or

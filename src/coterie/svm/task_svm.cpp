@@ -12,6 +12,8 @@ namespace {
 // In units of the margin, beyond it: who is asked again, and who may leave the set.
 constexpr double kNear = 0.3;
 constexpr double kLeaves = 0.2;
+// A task of so many samples whose matrices are stored is read where it stands: nothing is gained by leaving samples out.
+constexpr Index kReadable = 2048;
 
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
   std::vector<Index> chosen;
@@ -97,6 +99,13 @@ double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
 
 bool TaskSvm::grow(SvmResult& svm) {
   if (violators_.empty()) return false;
+  if (K_.is_stored() && all_y_.size() <= kReadable) {
+    svm.alpha = spread(svm.alpha);
+    svm.gradient.resize(0);
+    violators_.clear();
+    change({}, first(all_y_.size()));
+    return true;
+  }
   std::vector<Index> joining;
   const Index outside = all_y_.size() - K_.size();
   if (2 * std::ssize(violators_) >= outside && outside <= 3 * K_.size()) {
@@ -146,7 +155,7 @@ Vector TaskSvm::spread_gradient(const SvmResult& svm) const {
 
 SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y, const Vector& p,
                     const Vector& C, const SvmSettings& settings) {
-  TaskSvm svm(base, y, p, C, y.size() <= 256 ? 256 : 128);
+  TaskSvm svm(base, y, p, C, y.size() <= kReadable ? kReadable : 128);
   svm.gram().set_weights(theta);
   SvmResult result;
   SvmSettings own =
