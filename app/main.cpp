@@ -8,7 +8,6 @@
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/math/types.hpp"
-#include "memory.hpp"
 #include "progress.hpp"
 
 namespace coterie::app {
@@ -89,7 +88,6 @@ int fail(const std::string& message, ExitCode code) {
 
 int main(int argc, char** argv) {
   using namespace coterie::app;
-  keep_freed_memory();
   try {
     return run(argc, argv);
   } catch (const coterie::InputError& error) {

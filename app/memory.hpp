@@ -14,5 +14,7 @@ double memory_of_machine();
 // Freed memory stays with the process: fits allocate blocks of the same sizes again and again, and fresh pages cost more than the
 // numbers that go into them.
 void keep_freed_memory();
+// Large blocks go back at once, where memory is short.
+void return_freed_memory();
 
 }  // namespace coterie::app

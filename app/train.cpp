@@ -155,6 +155,10 @@ int run_train(const TrainOptions& options) {
   const double budget =
       options.memory.empty() ? 0.9 * memory_of_machine() : parse_memory(options.memory);
   const MemoryPlan memory = plan_memory(data, options.settings, edges, options.threads, budget);
+  if (memory.keeps_all())
+    keep_freed_memory();
+  else
+    return_freed_memory();
   if (!memory.keeps_all() && !options.output.quiet)
     fmt::print(stderr,
                "note: the kernel values of all samples would take {}; within {} there is room for "

@@ -198,6 +198,11 @@ row("predict-zero-vector", "predict l.h5 bad.csv -o out.csv", "zero vector", fil
 
 # Options
 
+bad_option("memory-word", "--memory much", "--memory is 'much'; it must be a size > 0 such as 512MB")
+bad_option("memory-unit", "--memory 3XB", "--memory is '3XB'")
+bad_option("memory-0", "--memory 0", "--memory is '0'")
+bad_option("memory-negative", "--memory -1GB", "--memory is '-1GB'")
+bad_option("memory-little", "--memory 1MB", "the fit needs at least", "and may use 1 MB", "Raise --memory")
 bad_option("C-0", "-C 0", "--C is '0'; it must be a number > 0")
 bad_option("C-negative", "-C -1", "--C is '-1'; it must be a number > 0")
 bad_option("C-nan", "-C nan", "--C is 'nan'; it must be a number > 0")

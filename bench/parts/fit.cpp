@@ -30,7 +30,7 @@ std::vector<Report> part_fit(const Options& options) {
                             how_often(options)),
                 {{"gap_tolerance", gap_tolerance}, {"threads", 1}, {"eps", libsvm_epsilon}}};
   for (const Work& work : chosen_work(options)) {
-    Prepared prepared = prepare(work.load(), work.settings(), {}, 1);
+    Prepared prepared = prepare(work.load(), work.settings(), {}, 1, Storage::stored);
     for (const double C : {1.0, 64.0}) {
       set_C(prepared, C);
       const double largest = lambda_max_of(prepared);

@@ -89,7 +89,7 @@ std::vector<Report> part_path(const Options& options) {
   for (const Work& work :
        chosen_work(options, {"letter 50%", "vehicle 50%", "landmine 50%", "pen 20%"})) {
     say("path: " + work.name);
-    const Prepared prepared = prepare(work.load(), work.settings(), {}, 1);
+    const Prepared prepared = prepare(work.load(), work.settings(), {}, 1, Storage::stored);
     const double lambda = 0.1 * lambda_max_of(prepared);
     Walk walk;
     const auto path = [&] {
@@ -115,7 +115,7 @@ std::vector<Report> part_grid(const Options& options) {
                 settings()};
   for (const Work& work : chosen_work(options, {"letter 50%", "vehicle 50%", "landmine 50%"})) {
     say("grid: " + work.name);
-    Prepared prepared = prepare(work.load(), work.settings(), {}, 1);
+    Prepared prepared = prepare(work.load(), work.settings(), {}, 1, Storage::stored);
     const double lambda = 0.1 * lambda_max_of(prepared);
     Walk walk;
     const auto grid = [&] {

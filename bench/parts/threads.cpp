@@ -19,7 +19,7 @@ std::vector<Report> part_threads(const Options& options) {
     bool same = true;
     Timing fits;
     {
-      const Prepared prepared = prepare(data, work.settings(), {}, 1);
+      const Prepared prepared = prepare(data, work.settings(), {}, 1, Storage::stored);
       lambda = 0.1 * lambda_max_of(prepared);
       Fit first;
       const auto one = [&] {

@@ -102,11 +102,85 @@ void expect_grams(const Dataset& data, std::string_view list, const std::string&
   }
 }
 
+bool same_bits(const Grams& a, const Grams& b) {
+  if (a.divisors != b.divisors || a.bounded != b.bounded) return false;
+  for (std::size_t t = 0; t < a.tasks.size(); ++t)
+    for (Index m = 0; m < a.tasks[t].M(); ++m) {
+      const Matrix A = a.tasks[t].kernel(m);
+      const Matrix B = b.tasks[t].kernel(m);
+      if (std::memcmp(A.data(), B.data(), sizeof(double) * A.size()) != 0) return false;
+    }
+  return true;
+}
+
 TEST(ComputeGrams, FollowsTheDefinition) {
   expect_grams(make_data(), kEverything, "cosine");
   expect_grams(make_data(2, 40, 50), "paper laplace:10 chi2", "cosine");
   // 70 rows cross tiles and the buffer of decay; none makes every kernel raw.
   expect_grams(make_data(3, 70, 3), "paper chi2", "none");
+}
+
+TEST(ComputeGrams, StoredAndComputedValuesHaveTheSameBits) {
+  const Dataset data = make_data(14, 90, 20);
+  const std::vector<Kernel> kernels =
+      prepare_kernels("paper poly:3:1 laplace:1,2 chi2 gauss:3@f1-f4", {}, data.features);
+  const Grams stored = compute_grams(data, kernels, {}, {}, 1, Storage::stored);
+  const Grams computed = compute_grams(data, kernels, {}, {}, 1, Storage::on_demand);
+  EXPECT_TRUE(same_bits(stored, computed));
+  // In any order and company.
+  const TaskGrams& task = computed.tasks[2];
+  const Index R = task.powers().roots();
+  const std::vector<Index> rows = {7, 0, 41};
+  const std::vector<Index> columns = {41, 3, 7, 80, 12};
+  for (Index r = 0; r < R; ++r) {
+    std::vector<double> some(15);
+    std::vector<double*> out(static_cast<std::size_t>(R), nullptr);
+    out[static_cast<std::size_t>(r)] = some.data();
+    task.root_values(rows, columns, out.data(), 5);
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t l = 0; l < 5; ++l)
+        EXPECT_EQ(some[k * 5 + l], stored.tasks[2].stored_row(r, rows[k])[columns[l]]);
+  }
+}
+
+TEST(ComputeGrams, KeepsFewRoots) {
+  const std::vector<std::string> features = {"a", "b"};
+  const auto roots = [&](const char* list) {
+    return count_roots(prepare_kernels(list, {}, features));
+  };
+  EXPECT_EQ(roots("paper"), 2);
+  EXPECT_EQ(roots("linear linear:raw poly:2 poly:2:1 poly:3:1"), 3);
+  EXPECT_EQ(roots("gauss:1,2,4 gauss:3 laplace:1,2"), 3);
+  EXPECT_EQ(roots("gauss:1 gauss:2@a"), 2);
+}
+
+TEST(KernelPowers, FollowTheirDefinition) {
+  Random random(15);
+  const std::vector<KernelTerm> terms = {{0, 3, 2.0},  {1, 4, 1.0}, {0, 1, 1.0},
+                                         {1, 16, 0.5}, {0, 6, 1.0}, {1, 5, 1.0}};
+  const KernelPowers powers(terms);
+  for (const Index count : {1, 3, 16, 17, 50}) {
+    Vector a(count), b(count), beta(count), theta(6);
+    for (Index k = 0; k < count; ++k) {
+      a[k] = random.uniform(-1, 1);
+      b[k] = random.uniform();
+      beta[k] = random.normal();
+    }
+    theta << 0.1, 0.2, 0, 0.3, 0.15, 0.25;
+    const double* values[] = {a.data(), b.data()};
+    Vector mixed(count), products(6);
+    powers.mix(powers.recipe(theta), values, count, mixed.data());
+    powers.products(values, beta.data(), count, products.data());
+    Vector expected = Vector::Zero(count);
+    for (std::size_t m = 0; m < terms.size(); ++m) {
+      const Vector& root = terms[m].root == 0 ? a : b;
+      const Vector K =
+          terms[m].factor * root.array().pow(static_cast<double>(terms[m].power)).matrix();
+      expected += theta[static_cast<Index>(m)] * K;
+      EXPECT_NEAR(products[static_cast<Index>(m)], K.dot(beta), 1e-13 * static_cast<double>(count));
+    }
+    EXPECT_LE((mixed - expected).cwiseAbs().maxCoeff(), 1e-14);
+  }
 }
 
 TEST(ComputeGrams, UsesOneExponentialForManyWidths) {
@@ -140,17 +214,6 @@ TEST(ComputeGrams, PutsEqualSamplesAtDistanceZero) {
     const Matrix K = task.kernel(task.M() - 1);
     for (Index i = 0; i + 1 < K.rows(); i += 2) EXPECT_EQ(K(i, i + 1), 1) << kernel;
   }
-}
-
-bool same_bits(const Grams& a, const Grams& b) {
-  if (a.divisors != b.divisors || a.bounded != b.bounded) return false;
-  for (std::size_t t = 0; t < a.tasks.size(); ++t)
-    for (Index m = 0; m < a.tasks[t].M(); ++m) {
-      const Matrix A = a.tasks[t].kernel(m);
-      const Matrix B = b.tasks[t].kernel(m);
-      if (std::memcmp(A.data(), B.data(), sizeof(double) * A.size()) != 0) return false;
-    }
-  return true;
 }
 
 TEST(ComputeGrams, GivesTheSameBitsForAnyNumberOfThreads) {

@@ -6,7 +6,7 @@
 
 #include "coterie/kernel/gram.hpp"
 #include "coterie/math/parallel.hpp"
-#include "coterie/svm/mixed_gram.hpp"
+#include "coterie/svm/svm.hpp"
 
 namespace coterie {
 
@@ -15,6 +15,7 @@ namespace {
 constexpr double number = sizeof(double);
 constexpr double program = 32e6;    // the program, its libraries and small change
 constexpr double per_thread = 4e6;  // tiles of kernel values, stacks
+constexpr double matrices_of_newton = 3;
 constexpr double copies_of_data =
     3;  // as read, as the kernels see it, support vectors of the model
 constexpr double copies_of_pairs = 6;  // duals of the pairs in the solver and the model
@@ -39,11 +40,12 @@ MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, doubl
   for (const Task& task : data.tasks) {
     const double n = static_cast<double>(task.size());
     largest = std::max(largest, n);
-    plan.all += number * n * n * (roots + 1);
+    plan.all += number * n * n * (roots + 2);
     plan.least += number * n * std::min(n, static_cast<double>(MixedGram::kLeastRows) + roots + 16);
   }
   const double rows = static_cast<double>(data.X.rows());
-  plan.fixed = program + per_thread * workers +
+  const double free = std::min(largest, static_cast<double>(kMostFree));
+  plan.fixed = program + workers * (per_thread + number * matrices_of_newton * free * free) +
                number * copies_of_data * static_cast<double>(data.X.size()) +
                number * copies_of_pairs * edges * M;
   for (const Kernel& kernel : kernels)

@@ -21,15 +21,16 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
 void add_curvature(TaskSvm& task, TaskState& state) {
   const Index M = state.g.size();
   state.H = Matrix::Zero(M, M);
-  std::vector<Index> free;          // places in the set
-  std::vector<Index> free_support;  // and in `support`
+  std::vector<Index> free_support;  // places in `support`
   for (std::size_t k = 0; k < state.support.size(); ++k) {
     const Index i = state.support[k];
     const double alpha = state.svm.alpha[i];
-    if (alpha <= 1e-10 * task.C()[i] || alpha >= (1 - 1e-10) * task.C()[i]) continue;
-    free.push_back(i);
-    free_support.push_back(static_cast<Index>(k));
+    if (alpha > 1e-10 * task.C()[i] && alpha < (1 - 1e-10) * task.C()[i])
+      free_support.push_back(static_cast<Index>(k));
   }
+  free_support = thin_out(std::move(free_support), kMostFree);
+  std::vector<Index> free;  // and in the set
+  for (const Index k : free_support) free.push_back(state.support[static_cast<std::size_t>(k)]);
   if (free.size() < 2) return;  // a single free vector cannot move: the sum of beta is fixed
   const Index F = std::ssize(free);
   Eigen::MatrixXd A(F, F);
@@ -56,7 +57,7 @@ Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha) {
   for (Index i = 0; i < all.size(); ++i)
     if (all[i] != 0) samples.push_back(i);
   const Vector beta = all(samples);
-  MixedGram K(problem.grams[static_cast<std::size_t>(t)]);
+  MixedGram K(problem.grams[static_cast<std::size_t>(t)], 0);  // nothing is used twice
   K.add(samples);
   std::vector<Index> places(samples.size());
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = static_cast<Index>(k);

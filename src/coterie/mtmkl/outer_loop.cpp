@@ -341,6 +341,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   int failures = 0;
   double best_gap = std::numeric_limits<double>::infinity();
   double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
+  bool grew = false;     // samples joined after x was evaluated
   bool settled = false;  // the groups, by the last theta step
   // Theta steps on large graphs cost more than SVMs: they are solved less closely.
   const double closeness = part.graph.size() > 10'000 ? 0.05 : 0.003;
@@ -360,7 +361,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     }
     // Close enough on the samples that take part: what do the others say?
     bool done = false;
-    bool grew = false;
+    grew = false;
     if (gap <= check_at) {
       enter(Phase::svms);
       const double target = solver.target(x.primal);
@@ -470,6 +471,11 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   }
   result.nu = nu;
   if (result.status != Status::converged) {
+    if (grew) {
+      result.x =
+          solver.evaluate(result.x.theta, result.x.groups, solver.alphas(result.x), svm_tolerance);
+      result.dual = solver.dual(result.x, nu);
+    }
     solver.restore(result.x);
     solver.count_left_out(result.x);
   }

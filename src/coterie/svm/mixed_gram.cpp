@@ -39,7 +39,8 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
   };
   const bool had_roots = roots_kept_ && !whole_ && old > 0;
   whole_ = is_stored() && size() == base_.n() && std::is_sorted(samples_.begin(), samples_.end());
-  roots_kept_ = bytes_of(capacity_, (whole_ ? 0 : roots_.size()) + 1) <= bytes_;
+  // One root more: while the set changes there are two of one.
+  roots_kept_ = bytes_of(capacity_, (whole_ ? 0 : roots_.size() + 1) + 1) <= bytes_;
   const Index slots =
       roots_kept_
           ? size()

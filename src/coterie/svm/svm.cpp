@@ -194,6 +194,7 @@ bool DualSolver::newton_phase() {
   std::vector<Index> free;
   for (Index k = 0; k < n_; ++k)
     if (beta_[k] > lo_[k] && beta_[k] < hi_[k]) free.push_back(k);
+  free = thin_out(std::move(free), kMostFree);
   for (int cut = 0; cut < 6 && free.size() > 1; ++cut) {
     if (newton_step(free)) return true;
     std::erase_if(free, [&](Index k) { return beta_[k] <= lo_[k] || beta_[k] >= hi_[k]; });
@@ -303,6 +304,15 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
 }
 
 }  // namespace
+
+std::vector<Index> thin_out(std::vector<Index> items, Index count) {
+  const Index size = std::ssize(items);
+  if (size <= count) return items;
+  for (Index k = 0; k < count; ++k)
+    items[static_cast<std::size_t>(k)] = items[static_cast<std::size_t>(k * size / count)];
+  items.resize(static_cast<std::size_t>(count));
+  return items;
+}
 
 double best_bias(ConstVectorRef gradient, const SvmProblem& problem) {
   // The slope of the sum in b at -infinity is minus the weight of the positive samples; it rises by C_i at every kink b = -e_i.

@@ -13,6 +13,8 @@
 //   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * max(1, |dual|).
 #pragma once
 
+#include <vector>
+
 #include "coterie/svm/mixed_gram.hpp"
 
 namespace coterie {
@@ -39,6 +41,13 @@ struct SvmResult {
   Index newton_steps = 0;
   bool converged = false;
 };
+
+// Newton steps, and curvatures made from free support vectors, take at most so many of them, spread evenly: the matrices stay
+// within memory and a step within a fraction of a second.
+constexpr Index kMostFree = 1500;
+
+// `count` of the items at most, spread evenly.
+std::vector<Index> thin_out(std::vector<Index> items, Index count);
 
 // Over the samples of K's set. `start` is a warm start (it is made feasible; where it is shorter than the set, zeros follow).
 SvmResult solve_svm(MixedGram& K, const SvmProblem& problem, ConstVectorRef start,

@@ -160,6 +160,59 @@ TEST(Svm, MixedRowsAreTheWeightedSum) {
   }
 }
 
+// With hardly any memory rows come and go; rows, products and decisions keep their bits while the set changes.
+TEST(Svm, MixedRowsAreTheSameWithLittleMemory) {
+  Random random(7);
+  std::vector<Matrix> matrices;
+  for (int m = 0; m < 3; ++m) matrices.push_back(random_case(random, 90, false, false).K);
+  const TaskGrams base(matrices);
+  MixedGram roomy(base);
+  MixedGram tight(base, 0);
+  Vector theta(3);
+  theta << 0.5, 0.2, 0.3;
+  const std::vector<Index> first = {3,  50, 7,  80, 21, 5,  33, 60, 61, 62,
+                                    63, 64, 65, 66, 67, 68, 69, 70, 2};
+  const std::vector<Index> kept = {0, 2, 5, 6, 18};
+  const std::vector<Index> joining = {89, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22};
+  for (MixedGram* K : {&roomy, &tight}) {
+    K->add(first);
+    K->set_weights(theta);
+    K->change(kept, joining);
+  }
+  ASSERT_EQ(roomy.samples(), tight.samples());
+  const Index n = roomy.size();
+  for (int round = 0; round < 3; ++round) {
+    for (Index k = n - 1; k >= 0; --k) {
+      const double* a = roomy.row(k);
+      const double* b = tight.row(k);
+      for (Index l = 0; l < n; ++l) {
+        EXPECT_EQ(a[l], b[l]);
+        const Index i = roomy.samples()[static_cast<std::size_t>(k)];
+        const Index j = roomy.samples()[static_cast<std::size_t>(l)];
+        EXPECT_NEAR(a[l],
+                    0.5 * matrices[0](i, j) + 0.2 * matrices[1](i, j) + 0.3 * matrices[2](i, j),
+                    1e-15);
+      }
+    }
+  }
+  Vector beta(n);
+  for (double& b : beta) b = random.normal();
+  const std::vector<Index> support = {1, 4, 9, 16};
+  const std::vector<Index> outside = {1, 30, 31};
+  Matrix with_room, without;
+  roomy.products(support, support, beta.data(), with_room);
+  tight.products(support, support, beta.data(), without);
+  EXPECT_TRUE(with_room == without);
+  EXPECT_TRUE(roomy.decisions(outside, support, beta.data()) ==
+              tight.decisions(outside, support, beta.data()));
+  EXPECT_TRUE(roomy.diagonal() == tight.diagonal());
+}
+
+TEST(Svm, ThinsOutEvenly) {
+  EXPECT_EQ(thin_out({1, 2, 3, 4, 5, 6}, 3), (std::vector<Index>{1, 3, 5}));
+  EXPECT_EQ(thin_out({1, 2}, 3), (std::vector<Index>{1, 2}));
+}
+
 TEST(Svm, BestBiasMinimisesTheHingeLoss) {
   Random random(4);
   for (int i = 0; i < 50; ++i) {
