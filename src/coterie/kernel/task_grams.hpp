@@ -1,4 +1,4 @@
-// The Gram matrices of one task, kept as few matrices. docs/maths.md (28).
+// The Gram matrices of one task, kept as few matrices. docs/maths.md (36).
 //
 //   K^m_ij = factor_m (R_ij)^power_m,     R the root of kernel m
 //
