@@ -154,6 +154,14 @@ def test_same_bytes_for_every_run_and_number_of_threads(coterie):
     assert set(coterie.files()) == set(before) | {"m0.h5", "m1.h5", "m2.h5", "m3.h5"}
 
 
+def test_little_memory_changes_no_byte_and_is_kept(coterie):
+    coterie("data", "generate", "-o", "p.csv", "--tasks", "2", "--groups", "2", "--samples", "900", "--noise", "0.2")
+    common = ["p.csv", "--lambda", "0.3max", "--threads", "1"]
+    train(coterie, *common, model="much.h5")
+    train(coterie, *common, "--memory", "75MB", model="little.h5")
+    assert sha256(coterie.folder / "much.h5") == sha256(coterie.folder / "little.h5")
+
+
 def test_lambda_zero_infinite_and_relative(coterie):
     coterie.write("d.csv", small_csv(tasks=("a", "b", "c")))
     common = ["d.csv", "--tolerance", "1e-8", *FAST]

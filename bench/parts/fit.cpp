@@ -64,7 +64,7 @@ std::vector<Report> part_fit(const Options& options) {
 
 std::vector<Report> part_phases(const Options& options) {
   Report report{"phases",
-                fmt::format("seconds of reading, Gram matrices (both once) and the phases of a "
+                fmt::format("seconds of reading, preparing (both once) and the phases of a "
                             "cold fit to relative gap 1e-4, C 1, lambda 0.1max, one thread, {}",
                             how_often(options)),
                 {{"gap_tolerance", gap_tolerance}, {"threads", 1}, {"C", 1}, {"lambda", "0.1max"}}};
@@ -93,7 +93,7 @@ std::vector<Report> part_phases(const Options& options) {
     report.rows.push_back({{"data", work.name},
                            {"tasks", last.theta.rows()},
                            {"read s", read_seconds},
-                           {"gram s", gram_seconds},
+                           {"prepare s", gram_seconds},
                            {"svms s", median(svms)},
                            {"theta s", median(theta)},
                            {"proof s", median(proof)},

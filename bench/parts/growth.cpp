@@ -98,7 +98,7 @@ Point measure(const Series& series, Index size, double share, const Options& opt
            last.status == Status::converged);
   return {.row = {{series.part, size},
                   {"lambda", fmt::format("{}max", share)},
-                  {"gram s", median(grams)},
+                  {"prepare s", median(grams)},
                   {"fit s", median(fits)},
                   {"svms s", median(svms)},
                   {"theta s", median(theta)},
@@ -171,7 +171,7 @@ Grown grow(const Series& series, const Options& options) {
     out.plot.series.push_back({name, sizes, seconds, law});
   };
   line("fit", fits);
-  line("Gram matrices", grams);
+  line("preparation", grams);
   return out;
 }
 

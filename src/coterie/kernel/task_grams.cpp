@@ -64,6 +64,8 @@ template <typename Body>
 }  // namespace
 
 KernelPowers::KernelPowers(std::vector<KernelTerm> terms) : terms_(std::move(terms)) {
+  assert(
+      std::all_of(terms_.begin(), terms_.end(), [](const KernelTerm& t) { return t.power >= 1; }));
   Index roots = 0;
   for (const KernelTerm& term : terms_) roots = std::max(roots, term.root + 1);
   chains_.resize(static_cast<std::size_t>(roots));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "coterie/kernel/gram.hpp"
 #include "coterie/math/parallel.hpp"
@@ -13,11 +14,12 @@ namespace coterie {
 namespace {
 
 constexpr double number = sizeof(double);
-constexpr double program = 32e6;    // the program, its libraries and small change
-constexpr double per_thread = 4e6;  // tiles of kernel values, stacks
+constexpr double program = 32e6;      // the program, its libraries and small change
+constexpr double per_thread = 4e6;    // tiles of kernel values, stacks
+constexpr double states_of_task = 4;  // products and curvatures of the points that a fit compares
 constexpr double matrices_of_newton = 3;
-constexpr double copies_of_data =
-    3;  // as read, as the kernels see it, support vectors of the model
+// As read, support vectors of the model, and those on their way into the file.
+constexpr double copies_of_data = 3;
 constexpr double copies_of_pairs = 6;  // duals of the pairs in the solver and the model
 
 }  // namespace
@@ -41,21 +43,36 @@ MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, doubl
     const double n = static_cast<double>(task.size());
     largest = std::max(largest, n);
     plan.all += number * n * n * (roots + 2);
+    plan.fixed += number * states_of_task * (n * (M + 8) + M * M);
     plan.least += number * n * std::min(n, static_cast<double>(MixedGram::kLeastRows) + roots + 16);
   }
   const double rows = static_cast<double>(data.X.rows());
   const double free = std::min(largest, static_cast<double>(kMostFree));
-  plan.fixed = program + workers * (per_thread + number * matrices_of_newton * free * free) +
-               number * copies_of_data * static_cast<double>(data.X.size()) +
-               number * copies_of_pairs * edges * M;
-  for (const Kernel& kernel : kernels)
-    if (kernel.kind == Kernel::Kind::precomputed) plan.fixed += number * rows * rows;
+  plan.fixed += program + workers * (per_thread + number * matrices_of_newton * free * free) +
+                number * copies_of_data * static_cast<double>(data.X.size()) +
+                number * copies_of_pairs * edges * M;
+  // Every block of columns has its own copy of the data; distances may need it centred, and a moment ago there was one more.
+  std::map<std::vector<Index>, double> copies;
+  double precomputed = 0;
+  for (const Kernel& kernel : kernels) {
+    if (kernel.kind == Kernel::Kind::precomputed) {
+      precomputed += number * rows * rows;
+      continue;
+    }
+    double& count = copies[kernel.columns];
+    count = std::max(count, kernel.kind == Kernel::Kind::gauss ? 3.0 : 1.0);
+  }
+  for (const auto& [columns, count] : copies)
+    plan.fixed += number * rows * count *
+                  static_cast<double>(columns.empty() ? data.X.cols() : std::ssize(columns));
+  plan.fixed += precomputed;
+  if (precomputed > 0) plan.least = std::max(plan.least, number * 3 * largest * largest);
   // Divisors need whole matrices for a moment, one kernel of one task at a time; their eigenvalues a second copy.
   const bool divided = normalisation.kind == Normalisation::Kind::variance ||
                        normalisation.kind == Normalisation::Kind::tail;
   if (divided) plan.least = std::max(plan.least, number * workers * 3 * largest * largest);
-  plan.kernels = budget - plan.fixed;
-  if (plan.kernels < plan.least)
+  plan.kernels = budget - plan.fixed - plan.least;
+  if (plan.kernels < 0)
     throw InputError(fmt::format(
         "the fit needs at least {} of memory ({} for data and pairs of tasks, {} for kernel "
         "values), and may use {}. Raise --memory, or use fewer rows, tasks or kernels{}.",

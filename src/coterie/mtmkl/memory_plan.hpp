@@ -13,7 +13,7 @@ struct MemoryPlan {
   double fixed = 0;    // bytes: data, model, pair duals, work space, the program itself
   double least = 0;    // bytes for kernel values without which nothing goes
   double all = 0;      // bytes of the kernel values if every sample mattered
-  double kernels = 0;  // bytes that kernel values may take: what the budget leaves
+  double kernels = 0;  // bytes that kernel values may take beyond that: what the budget leaves
   bool keeps_all() const { return kernels >= all; }
 };
 

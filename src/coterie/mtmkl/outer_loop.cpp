@@ -64,6 +64,7 @@ class PartSolver {
                         last.C == problem_.C[t] && last.state.svm.alpha.size() == start[i].size() &&
                         last.state.svm.alpha == start[i];
       resumed[i] = same ? 1 : 0;
+      if (same) tasks_[i]->gram().set_weights(theta_i);
       return same ? std::move(last.state)
                   : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance);
     });
@@ -458,6 +459,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       failures = 0;
       continue;
     }
+    solver.restore(x);
     // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
     const bool closer = x.primal - solver.dual(x, nu) <= 0.9 * gap;
     failures = closer ? 0 : failures + 1;

@@ -144,11 +144,17 @@ Vector MixedGram::diagonal() const {
   return out;
 }
 
+// Rows of `columns` values of every root that are worked on together: at most 64, and at most 2 MB.
+std::size_t MixedGram::rows_of_tile(std::size_t columns) const {
+  const std::size_t row = sizeof(double) * roots_.size() * std::max<std::size_t>(1, columns);
+  return std::clamp<std::size_t>((std::size_t{2} << 20) / row, 1, 64);
+}
+
 void MixedGram::products(std::span<const Index> wanted, std::span<const Index> support,
                          const double* beta, Matrix& out) {
-  constexpr std::size_t tile = 64;  // rows fetched together where the roots are not at hand
   const bool at_hand = roots_kept_ || whole_;
   const std::size_t count = support.size();
+  const std::size_t tile = rows_of_tile(count);  // fetched together where the roots are not at hand
   std::vector<double> coefficients(count);
   std::vector<Index> members(count);
   for (std::size_t j = 0; j < count; ++j) {
@@ -187,8 +193,8 @@ Vector MixedGram::decisions(std::span<const Index> samples, std::span<const Inde
                             const double* beta) {
   Vector values = Vector::Zero(std::ssize(samples));
   // In tiles that stay in the second cache from the root to the sum.
-  constexpr std::size_t rows = 64;
   constexpr std::size_t columns = 256;
+  const std::size_t rows = rows_of_tile(columns);
   std::vector<Index> members;
   for (const Index k : support) members.push_back(samples_[static_cast<std::size_t>(k)]);
   const auto tiles = std::make_unique_for_overwrite<double[]>(roots_.size() * rows * columns);

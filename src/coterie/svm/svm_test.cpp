@@ -108,10 +108,15 @@ TEST(Svm, FindsTheSamplesThatMatter) {
   for (int i = 0; i < 30; ++i) {
     SCOPED_TRACE(i);
     const Case c = random_case(random, 150 + random.below(400), i % 3 == 0, i % 2 == 0);
-    const TaskGrams base({c.K});
+    // Turned round, so that it is not read where it stands and samples stay outside.
+    std::vector<Index> backwards(static_cast<std::size_t>(c.y.size()));
+    for (std::size_t k = 0; k < backwards.size(); ++k)
+      backwards[k] = static_cast<Index>(backwards.size() - 1 - k);
+    const TaskGrams source(std::make_shared<StoredRoots>(std::vector<Matrix>{c.K.reverse()}),
+                           std::make_shared<KernelPowers>(std::vector<KernelTerm>{{}}), backwards);
     for (const double tolerance : {1e-3, 1e-8}) {
       const SvmResult result =
-          train_svm(base, Vector::Ones(1), c.y, c.p, c.C, {.gap_tolerance = tolerance});
+          train_svm(source, Vector::Ones(1), c.y, c.p, c.C, {.gap_tolerance = tolerance}, 64);
       expect_certificate(c, result, tolerance);
       const Vector beta = c.y.cwiseProduct(result.alpha);
       EXPECT_TRUE(result.gradient.isApprox(c.K * beta - c.y.cwiseProduct(c.p), 1e-9));
