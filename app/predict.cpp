@@ -89,7 +89,9 @@ Json json_predictions(const Model& model, const Predictions& predictions, bool s
 
 int run_predict(const PredictOptions& options) {
   const bool to_file = !options.output_path.empty();
-  if (to_file) check_output(options.output_path, "the table", options.data.paths);
+  std::vector<std::string> inputs = options.data.paths;
+  inputs.push_back(options.model_path);
+  if (to_file) check_output(options.output_path, "the table", inputs);
   const Model model = read_model(options.model_path);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));

@@ -113,7 +113,7 @@ row("csv-files-differ", "train d.csv bad.csv -o out.h5", "bad.csv", "f3", "All f
     files={"bad.csv": "f1,f2,label,task\n1,2,yes,a\n"})
 row("csv-and-libsvm", "train d.csv bad.svm -o out.h5", "d.csv and bad.svm are of different formats", files={"bad.svm": "1 1:2\n"})
 
-bad_csv("too-many-rows", lambda _: "f1,label\n" + "1,a\n2,b\n" * 2_000, "the fit needs at least", "and may use 20 MB", "Raise --memory", options="--memory 20MB")
+bad_csv("too-many-rows", lambda _: "f1,label\n" + "1,a\n2,b\n" * 2_000, "the fit may need", "and may use 20 MB", "Raise --memory", options="--memory 20MB")
 
 # LIBSVM files
 
@@ -202,7 +202,7 @@ bad_option("memory-word", "--memory much", "--memory is 'much'; it must be a siz
 bad_option("memory-unit", "--memory 3XB", "--memory is '3XB'")
 bad_option("memory-0", "--memory 0", "--memory is '0'")
 bad_option("memory-negative", "--memory -1GB", "--memory is '-1GB'")
-bad_option("memory-little", "--memory 1MB", "the fit needs at least", "and may use 1 MB", "Raise --memory")
+bad_option("memory-little", "--memory 1MB", "the fit may need", "and may use 1 MB", "Raise --memory")
 bad_option("C-0", "-C 0", "--C is '0'; it must be a number > 0")
 bad_option("C-negative", "-C -1", "--C is '-1'; it must be a number > 0")
 bad_option("C-nan", "-C nan", "--C is 'nan'; it must be a number > 0")

@@ -154,6 +154,15 @@ def test_same_bytes_for_every_run_and_number_of_threads(coterie):
     assert set(coterie.files()) == set(before) | {"m0.h5", "m1.h5", "m2.h5", "m3.h5"}
 
 
+def test_predictions_never_overwrite_the_model(coterie):
+    coterie.write("d.csv", small_csv(tasks=("a", "b", "c")))
+    train(coterie, "d.csv", *FAST, model="m.h5")
+    before = sha256(coterie.folder / "m.h5")
+    run = coterie("predict", "m.h5", "d.csv", "-o", "m.h5", code=2)
+    assert "is also an input" in run.err
+    assert sha256(coterie.folder / "m.h5") == before
+
+
 def test_little_memory_changes_no_byte_and_is_kept(coterie):
     coterie("data", "generate", "-o", "p.csv", "--tasks", "2", "--groups", "2", "--samples", "900", "--noise", "0.2")
     common = ["p.csv", "--lambda", "0.3max", "--threads", "1"]

@@ -26,7 +26,8 @@ constexpr double copies_of_pairs = 6;  // duals of the pairs in the solver and t
 
 std::string bytes_text(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
-  return fmt::format("{:.3g} MB", bytes / 1e6);
+  if (bytes >= 1e6) return fmt::format("{:.3g} MB", bytes / 1e6);
+  return fmt::format("{:.3g} KB", bytes / 1e3);
 }
 
 MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, double edges,
@@ -74,9 +75,11 @@ MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, doubl
   plan.kernels = budget - plan.fixed - plan.least;
   if (plan.kernels < 0)
     throw InputError(fmt::format(
-        "the fit needs at least {} of memory ({} for data and pairs of tasks, {} for kernel "
-        "values), and may use {}. Raise --memory, or use fewer rows, tasks or kernels{}.",
-        bytes_text(plan.fixed + plan.least), bytes_text(plan.fixed), bytes_text(plan.least),
+        "the fit may need {} of memory even if it keeps as little as it can ({} for the program, "
+        "data, pairs of tasks and work space of threads, {} for kernel values), and may use {}. "
+        "Raise --memory, or use fewer threads, rows, tasks or kernels{}.",
+        bytes_text(1.01 * (plan.fixed + plan.least)), bytes_text(plan.fixed),
+        bytes_text(plan.least),
         bytes_text(budget),
         divided
             ? fmt::format(" (--normalise {} needs whole matrices of a task)", settings.normalise)
