@@ -25,7 +25,8 @@ std::vector<Report> part_gram(const Options& options) {
   Report report{
       "gram",
       fmt::format(
-          "compute_grams of the paper's ten kernels for all tasks, over one dgemm X X' (all "
+          "compute_grams of the paper's ten kernels for all tasks, stored as the two matrices of "
+          "which all are powers (the powers are made when they are used), over one dgemm X X' (all "
           "n x n entries) plus one std::exp per entry of that matrix, per task, on samples "
           "already gathered, into one buffer that is used again for every task; 'kept': "
           "the same into a matrix of its own per task, as one who keeps them must; one "
@@ -76,7 +77,7 @@ std::vector<Report> part_gram(const Options& options) {
                            {"tasks", X.size()},
                            {"mean samples", static_cast<double>(samples) / std::ssize(X)},
                            {"features", data.X.cols()},
-                           {"ten matrices s", timing.seconds[0]},
+                           {"roots of ten s", timing.seconds[0]},
                            {"product + exp s", timing.seconds[1]},
                            {"ratio", timing.seconds[0] / timing.seconds[1]},
                            {"kept s", timing.seconds[2]},
