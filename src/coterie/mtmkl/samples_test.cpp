@@ -2,6 +2,7 @@
 // the way Gram matrices are kept changes the answer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -14,7 +15,15 @@
 namespace coterie {
 namespace {
 
-Dataset many_samples(std::uint64_t seed, Index samples) {
+#ifdef __SANITIZE_ADDRESS__
+constexpr Index kSamples = 110;  // a hundred times slower there; the release build runs them all
+constexpr std::uint64_t kSeeds = 3;
+#else
+constexpr Index kSamples = 250;
+constexpr std::uint64_t kSeeds = 15;
+#endif
+
+Dataset many_samples(std::uint64_t seed, Index samples = kSamples) {
   PlantedSettings planted;
   planted.tasks = 3;
   planted.groups = 2;
@@ -49,9 +58,9 @@ bool same_bits(const Fit& a, const Fit& b) {
 }
 
 TEST(ManySamples, TheProofIsOverAllOfThem) {
-  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
-    const Dataset data = many_samples(seed, 250);
+    const Dataset data = many_samples(seed);
     const TrainSettings settings = settings_of(seed);
     const Prepared prepared = prepare(data, settings, {}, 1);
     const Fitted fitted = fit_prepared(prepared, settings, 1);
@@ -63,7 +72,7 @@ TEST(ManySamples, TheProofIsOverAllOfThem) {
 }
 
 TEST(ManySamples, AStepLimitStillGivesAProvedBound) {
-  const Dataset data = many_samples(3, 250);
+  const Dataset data = many_samples(3);
   TrainSettings settings = settings_of(3);
   settings.lambda = "0.3";
   settings.max_steps = 1;
@@ -76,10 +85,10 @@ TEST(ManySamples, AStepLimitStillGivesAProvedBound) {
 }
 
 TEST(ManySamples, MemoryAndThreadsChangeNoBit) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::min<std::uint64_t>(5, kSeeds); ++seed) {
     SCOPED_TRACE(seed);
     const TrainSettings settings = settings_of(seed);
-    const Prepared prepared = prepare(many_samples(seed, 250), settings, {}, 1);
+    const Prepared prepared = prepare(many_samples(seed), settings, {}, 1);
     const Fit all = fit_prepared(prepared, settings, 1).fit;
     for (const double bytes : {0.0, 4e5})
       EXPECT_TRUE(same_bits(all, fit_prepared(prepared, settings, 1, {}, bytes).fit)) << bytes;
@@ -89,11 +98,11 @@ TEST(ManySamples, MemoryAndThreadsChangeNoBit) {
 }
 
 TEST(ManySamples, StoredMatricesGiveTheSameValue) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::min<std::uint64_t>(5, kSeeds); ++seed) {
     SCOPED_TRACE(seed);
     TrainSettings settings = settings_of(seed);
     settings.tolerance = 1e-7;
-    const Dataset data = many_samples(seed, 250);
+    const Dataset data = many_samples(seed);
     const Fit computed = fit_prepared(prepare(data, settings, {}, 1), settings, 1).fit;
     const Prepared stored = prepare(data, settings, {}, 1, Storage::stored);
     const Fitted fitted = fit_prepared(stored, settings, 1);
@@ -106,7 +115,7 @@ TEST(ManySamples, StoredMatricesGiveTheSameValue) {
 
 // Along lambda and C with one workspace: every fit proved, and as good as one from nothing.
 TEST(ManySamples, FitsThatShareAWorkspaceAreProvedAnew) {
-  const Dataset data = many_samples(4, 250);
+  const Dataset data = many_samples(4);
   TrainSettings settings;
   settings.tolerance = 1e-6;
   Workspace workspace;
@@ -139,7 +148,7 @@ TEST(ManySamples, FitsThatShareAWorkspaceAreProvedAnew) {
 }
 
 TEST(ManySamples, OtherCostsWithOneWorkspace) {
-  const Dataset data = many_samples(6, 250);
+  const Dataset data = many_samples(6);
   TrainSettings settings;
   Prepared prepared = prepare(data, settings, {}, 1);
   Workspace workspace;
@@ -157,7 +166,7 @@ TEST(ManySamples, OtherCostsWithOneWorkspace) {
 }
 
 TEST(MemoryPlan, RefusesWhatCannotFitAndSaysWhatItNeeds) {
-  const Dataset data = many_samples(1, 250);
+  const Dataset data = many_samples(1);
   const TrainSettings settings;
   const MemoryPlan roomy = plan_memory(data, settings, 3, 1, 1e9);
   EXPECT_TRUE(roomy.keeps_all());
@@ -169,7 +178,8 @@ TEST(MemoryPlan, RefusesWhatCannotFitAndSaysWhatItNeeds) {
     plan_memory(data, settings, 3, 1, 1e6);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find(bytes_text(1.01 * tight)), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(bytes_text(1.01 * tight)), std::string::npos)
+        << error.what();
   }
 }
 
