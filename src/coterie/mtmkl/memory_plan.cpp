@@ -79,8 +79,7 @@ MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, doubl
         "data, pairs of tasks and work space of threads, {} for kernel values), and may use {}. "
         "Raise --memory, or use fewer threads, rows, tasks or kernels{}.",
         bytes_text(1.01 * (plan.fixed + plan.least)), bytes_text(plan.fixed),
-        bytes_text(plan.least),
-        bytes_text(budget),
+        bytes_text(plan.least), bytes_text(budget),
         divided
             ? fmt::format(" (--normalise {} needs whole matrices of a task)", settings.normalise)
             : ""));
