@@ -21,34 +21,48 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
 void add_curvature(TaskSvm& task, TaskState& state) {
   const Index M = state.g.size();
   state.H = Matrix::Zero(M, M);
-  std::vector<Index> free_support;  // places in `support`
+  state.free.clear();
+  std::vector<Index> places;      // of the free support vectors in the set
+  std::vector<Index> in_support;  // and in `support`
   for (std::size_t k = 0; k < state.support.size(); ++k) {
     const Index i = state.support[k];
     const double alpha = state.svm.alpha[i];
     if (alpha > 1e-10 * task.C()[i] && alpha < (1 - 1e-10) * task.C()[i])
-      free_support.push_back(static_cast<Index>(k));
+      in_support.push_back(static_cast<Index>(k));
   }
-  free_support = thin_out(std::move(free_support), kMostFree);
-  std::vector<Index> free;  // and in the set
-  for (const Index k : free_support) free.push_back(state.support[static_cast<std::size_t>(k)]);
-  if (free.size() < 2) return;  // a single free vector cannot move: the sum of beta is fixed
-  const Index F = std::ssize(free);
+  in_support = thin_out(std::move(in_support), kMostFree);
+  if (in_support.size() < 2) return;  // a single free vector cannot move: the sum of beta is fixed
+  for (const Index k : in_support) places.push_back(state.support[static_cast<std::size_t>(k)]);
+  const Index F = std::ssize(places);
   Eigen::MatrixXd A(F, F);
   for (Index k = 0; k < F; ++k) {
-    const double* row = task.gram().row(free[static_cast<std::size_t>(k)]);
-    for (Index l = 0; l < F; ++l) A(l, k) = row[free[static_cast<std::size_t>(l)]];
+    const double* row = task.gram().row(places[static_cast<std::size_t>(k)]);
+    for (Index l = 0; l < F; ++l) A(l, k) = row[places[static_cast<std::size_t>(l)]];
   }
   // A may be singular (duplicate samples, linear kernels with few features): the ridge keeps H finite there.
   A.diagonal().array() += 1e-8 * A.trace() / static_cast<double>(F);
   const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(A);
   if (factor.info() != Eigen::Success) return;
   Eigen::MatrixXd half(F, M + 1);
-  half.leftCols(M) = state.K_beta(free_support, Eigen::all);
+  half.leftCols(M) = state.K_beta(in_support, Eigen::all);
   half.col(M).setOnes();
   factor.matrixL().solveInPlace(half);
-  const Vector along = half.leftCols(M).transpose() * half.col(M);
+  const Vector along = half.leftCols(M).transpose() * half.col(M) / half.col(M).squaredNorm();
+  half.leftCols(M) -= half.col(M) * along.transpose();
   state.H.noalias() = half.leftCols(M).transpose() * half.leftCols(M);
-  state.H -= along * along.transpose() / half.col(M).squaredNorm();
+  factor.matrixU().solveInPlace(half.leftCols(M));
+  state.drift = -half.leftCols(M);
+  for (const Index i : places)
+    state.free.push_back(task.gram().samples()[static_cast<std::size_t>(i)]);
+}
+
+Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step) {
+  if (state.free.empty()) return state.svm.alpha;
+  Vector all = task.spread(state.svm.alpha);
+  const Vector drift = state.drift * step;
+  for (std::size_t k = 0; k < state.free.size(); ++k)
+    all[state.free[k]] += task.y_of(state.free[k]) * drift[static_cast<Index>(k)];
+  return all(task.gram().samples());
 }
 
 Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha) {

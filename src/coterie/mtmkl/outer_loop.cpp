@@ -191,6 +191,17 @@ class PartSolver {
     return alpha;
   }
 
+  // Predicted for other weights.
+  std::vector<Vector> alphas_at(const Iterate& x, const Matrix& theta) const {
+    std::vector<Vector> alpha;
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+      const Index u = part_.unit[k];
+      alpha.push_back(
+          predicted_alpha(*tasks_[k], x.tasks[k], (theta.row(u) - x.theta.row(u)).transpose()));
+    }
+    return alpha;
+  }
+
   Groups singletons() const {
     Groups groups;
     for (Index u = 0; u < part_.units; ++u) groups.push_back({u});
@@ -409,7 +420,6 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     ThetaResult next = solver.theta_step(
         x, mu, state,
         {.gap_tolerance = inner_tolerance, .groups = !newton || last, .keep_going = keep_going});
-    const std::vector<Vector> warm = solver.alphas(x);
     if (!enter(Phase::svms)) {
       result.status = Status::stopped;
       break;
@@ -419,7 +429,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
         if ((next.theta - visited[visited.size() - back]).cwiseAbs().maxCoeff() < 1e-6 && back > 1)
           result.cycle = static_cast<Index>(back);
       visited.push_back(next.theta);
-      x = solver.evaluate(next.theta, next.groups, warm, svm_tolerance);
+      x = solver.evaluate(next.theta, next.groups, solver.alphas(x), svm_tolerance);
       nu = next.nu;
       continue;
     }
@@ -432,8 +442,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     for (int trial = 0; trial < 3 && !accepted; ++trial) {
       const Groups groups =
           length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
-      y = solver.evaluate(between(x.theta, next.theta, length, groups), groups, warm,
-                          svm_tolerance);
+      const Matrix theta_there = between(x.theta, next.theta, length, groups);
+      y = solver.evaluate(theta_there, groups, solver.alphas_at(x, theta_there), svm_tolerance);
       const double actual = x.primal - y.primal;
       const double gap_there = y.primal - solver.dual(y, next.nu);
       accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||

@@ -189,8 +189,23 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
   }
 }
 
+// Of all samples of the task, whose rows are read where they are stored.
+Vector MixedGram::decisions_in_place(std::span<const Index> support, const double* beta) {
+  Vector sums = Vector::Zero(base_.n());
+  Vector mixed(base_.n());
+  for (const Index k : support) {
+    for (std::size_t r = 0; r < roots_.size(); ++r)
+      values_[r] = base_.stored_row(static_cast<Index>(r), samples_[static_cast<std::size_t>(k)]);
+    base_.powers().mix(recipe_, values_.data(), base_.n(), mixed.data());
+    sums += beta[k] * mixed;
+  }
+  return sums;
+}
+
 Vector MixedGram::decisions(std::span<const Index> samples, std::span<const Index> support,
                             const double* beta) {
+  if (is_stored() && 2 * std::ssize(samples) > base_.n())
+    return decisions_in_place(support, beta)(std::vector<Index>(samples.begin(), samples.end()));
   Vector values = Vector::Zero(std::ssize(samples));
   // In tiles that stay in the second cache from the root to the sum.
   constexpr std::size_t columns = 256;

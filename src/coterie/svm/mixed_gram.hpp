@@ -54,6 +54,7 @@ class MixedGram {
                   : roots_[root].get() + k * capacity_;
   }
 
+  Vector decisions_in_place(std::span<const Index> support, const double* beta);
   std::size_t rows_of_tile(std::size_t columns) const;
   // Where row k is, or shall be.
   double* slot_for(Index k);

@@ -63,17 +63,29 @@ class DualSolver {
   Index fresh_at_ = 0;  // the step at which the gradient was computed anew
 };
 
-// The start, clipped to the bounds, with the heavier sign scaled down until the sum is zero.
+// The start, clipped to the bounds. What the sum then lacks the free variables share; if they cannot, the heavier sign is scaled
+// down.
 Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
   const Index n = problem.y.size();
-  Vector beta = Vector::Zero(n);
+  Vector alpha = Vector::Zero(n);
   for (Index i = 0; i < std::min(n, start.size()); ++i)
-    beta[i] = problem.y[i] * std::clamp(start[i], 0.0, problem.C[i]);
+    alpha[i] = std::clamp(start[i], 0.0, problem.C[i]);
+  const auto is_free = [&](Index i) { return alpha[i] > 0 && alpha[i] < problem.C[i]; };
+  for (int pass = 0; pass < 10; ++pass) {
+    const double excess = problem.y.dot(alpha);
+    if (std::abs(excess) <= 1e-13 * alpha.sum()) return problem.y.cwiseProduct(alpha);
+    Index count = 0;
+    for (Index i = 0; i < n; ++i) count += is_free(i) ? 1 : 0;
+    if (count == 0) break;
+    for (Index i = 0; i < n; ++i)
+      if (is_free(i))
+        alpha[i] = std::clamp(alpha[i] - problem.y[i] * excess / static_cast<double>(count), 0.0,
+                              problem.C[i]);
+  }
+  Vector beta = problem.y.cwiseProduct(alpha);
   const double positive = beta.cwiseMax(0.0).sum();
   const double negative = -beta.cwiseMin(0.0).sum();
   if (positive == 0 || negative == 0) return Vector::Zero(n);
-  if (std::abs(positive - negative) <= 1e-13 * positive)
-    return beta;  // feasible to rounding: bounds stay exact
   const double target = std::min(positive, negative);
   for (double& b : beta) b *= target / (b > 0 ? positive : negative);
   return beta;

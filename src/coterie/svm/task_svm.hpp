@@ -18,6 +18,8 @@ class TaskSvm {
   void set_costs(const Vector& C);
 
   MixedGram& gram() { return K_; }
+  const MixedGram& gram() const { return K_; }
+  double y_of(Index sample) const { return all_y_[sample]; }
   const Vector& y() const { return y_; }  // of the set
   const Vector& C() const { return C_; }
   bool has_all() const { return K_.size() == all_y_.size(); }
