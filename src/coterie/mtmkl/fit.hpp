@@ -79,6 +79,7 @@ struct Workspace {
     TaskState state;
   };
   std::vector<Last> last;
+  std::unique_ptr<RowPool> rows = std::make_unique<RowPool>();
 };
 
 Fit fit(const MtmklProblem& problem, const FitSettings& settings,

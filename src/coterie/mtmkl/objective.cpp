@@ -1,43 +1,77 @@
 #include "coterie/mtmkl/objective.hpp"
 
 #include <Eigen/Cholesky>
+#include <utility>
 
 namespace coterie {
 
+namespace {
+
+// So many free support vectors have their kernel kept from the SVM to the curvature; of more it is mixed again, which is little
+// beside its factors.
+constexpr Index kKept = 256;
+
+std::vector<Index> free_support(const TaskSvm& task,
+                                const TaskState& state) {  // places in `support`
+  std::vector<Index> free;
+  for (std::size_t k = 0; k < state.support.size(); ++k) {
+    const Index i = state.support[k];
+    const double alpha = state.svm.alpha[i];
+    if (alpha > 1e-10 * task.C()[i] && alpha < (1 - 1e-10) * task.C()[i])
+      free.push_back(static_cast<Index>(k));
+  }
+  return thin_out(std::move(free), kMostFree);
+}
+
+std::vector<Index> at(const std::vector<Index>& values, const std::vector<Index>& places) {
+  std::vector<Index> out;
+  for (const Index k : places) out.push_back(values[static_cast<std::size_t>(k)]);
+  return out;
+}
+
+Eigen::MatrixXd lower_half(MixedGram& K, const std::vector<Index>& places) {
+  const Index size = std::ssize(places);
+  Eigen::MatrixXd A(size, size);
+  for (Index k = 0; k < size; ++k) {
+    const double* row = K.row(places[static_cast<std::size_t>(k)]);
+    for (Index l = k; l < size; ++l) A(l, k) = row[places[static_cast<std::size_t>(l)]];
+  }
+  return A;
+}
+
+}  // namespace
+
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance) {
+                        double svm_gap_tolerance, RowPool& pool) {
   MixedGram& K = task.gram();
   K.set_weights(theta);
+  K.lend(pool.take());
   TaskState state;
   state.svm = task.solve(start, {.gap_tolerance = svm_gap_tolerance});
   const Vector beta = task.y().cwiseProduct(state.svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) state.support.push_back(k);
+  const std::vector<Index> free = free_support(task, state);
+  if (std::ssize(free) <= kKept) state.A = lower_half(K, at(state.support, free));
+  pool.give_back(K.take_back());
   K.products(state.support, state.support, beta.data(), state.K_beta);
   state.g = -0.5 * state.K_beta.transpose() * beta(state.support);
   return state;
 }
 
-void add_curvature(TaskSvm& task, TaskState& state) {
+void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
   const Index M = state.g.size();
   state.H = Matrix::Zero(M, M);
   state.free.clear();
-  std::vector<Index> places;      // of the free support vectors in the set
-  std::vector<Index> in_support;  // and in `support`
-  for (std::size_t k = 0; k < state.support.size(); ++k) {
-    const Index i = state.support[k];
-    const double alpha = state.svm.alpha[i];
-    if (alpha > 1e-10 * task.C()[i] && alpha < (1 - 1e-10) * task.C()[i])
-      in_support.push_back(static_cast<Index>(k));
-  }
-  in_support = thin_out(std::move(in_support), kMostFree);
-  if (in_support.size() < 2) return;  // a single free vector cannot move: the sum of beta is fixed
-  for (const Index k : in_support) places.push_back(state.support[static_cast<std::size_t>(k)]);
-  const Index F = std::ssize(places);
-  Eigen::MatrixXd A(F, F);
-  for (Index k = 0; k < F; ++k) {
-    const double* row = task.gram().row(places[static_cast<std::size_t>(k)]);
-    for (Index l = 0; l < F; ++l) A(l, k) = row[places[static_cast<std::size_t>(l)]];
+  const std::vector<Index> in_support = free_support(task, state);
+  const Index F = std::ssize(in_support);
+  if (F < 2) return;  // a single free vector cannot move: the sum of beta is fixed
+  const std::vector<Index> places = at(state.support, in_support);
+  Eigen::MatrixXd A = std::exchange(state.A, {});
+  if (A.rows() != F) {
+    task.gram().lend(pool.take());
+    A = lower_half(task.gram(), places);
+    pool.give_back(task.gram().take_back());
   }
   // A may be singular (duplicate samples, linear kernels with few features): the ridge keeps H finite there.
   A.diagonal().array() += 1e-8 * A.trace() / static_cast<double>(F);
@@ -52,8 +86,7 @@ void add_curvature(TaskSvm& task, TaskState& state) {
   state.H.noalias() = half.leftCols(M).transpose() * half.leftCols(M);
   factor.matrixU().solveInPlace(half.leftCols(M));
   state.drift = -half.leftCols(M);
-  for (const Index i : places)
-    state.free.push_back(task.gram().samples()[static_cast<std::size_t>(i)]);
+  state.free = at(task.gram().samples(), places);
 }
 
 Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step) {

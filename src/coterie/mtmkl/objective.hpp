@@ -21,18 +21,19 @@ struct TaskState {
   std::vector<Index> support;  // places in the set with alpha > 0
   Matrix K_beta;               // support x M, (K^m beta) there
   Vector g;                    // gradient of J_t, M
+  Eigen::MatrixXd A;  // lower half of K(theta)_FF if F is small, until the curvature needs it
   // Of the optimum where its active set is stable; empty until asked for.
   Matrix H;                 // Hessian of J_t, M x M
   std::vector<Index> free;  // samples of the task whose alpha is between its bounds
   Matrix drift;             // free x M, d beta / d theta = -P K_beta
 };
 
-// Solves the SVM at theta, warm-started from `start` (empty: cold).
+// Solves the SVM at theta, warm-started from `start` (empty: cold). Rows of the kernel are borrowed from the pool meanwhile.
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance);
+                        double svm_gap_tolerance, RowPool& pool);
 
 // Sets H and drift of a state, whose theta must be the one that the task was evaluated at last.
-void add_curvature(TaskSvm& task, TaskState& state);
+void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool);
 
 // Where alpha is after a step in theta, to first order: a warm start, over the set of the task.
 Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step);

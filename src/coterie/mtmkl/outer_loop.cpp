@@ -22,7 +22,8 @@ class PartSolver {
         part_(part),
         settings_(settings),
         floor_(floor),
-        penalty_(part.graph.empty() ? 0 : problem.lambda) {
+        penalty_(part.graph.empty() ? 0 : problem.lambda),
+        pool_(*workspace.rows) {
     kappa_.resize(std::ssize(part.graph));
     for (std::size_t i = 0; i < part.graph.size(); ++i)
       kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
@@ -49,7 +50,7 @@ class PartSolver {
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
     return gather(std::move(theta), std::move(groups), [&](std::size_t i, ConstVectorRef theta_i) {
-      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance);
+      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_);
     });
   }
 
@@ -66,7 +67,7 @@ class PartSolver {
       resumed[i] = same ? 1 : 0;
       if (same) tasks_[i]->gram().set_weights(theta_i);
       return same ? std::move(last.state)
-                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance);
+                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_);
     });
     svm_solves -= std::count(resumed.begin(), resumed.end(), 1);
     return x;
@@ -151,7 +152,7 @@ class PartSolver {
   void add_curvatures(Iterate& x) {
     parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(k);
-      if (x.tasks[i].H.size() == 0) add_curvature(*tasks_[i], x.tasks[i]);
+      if (x.tasks[i].H.size() == 0) add_curvature(*tasks_[i], x.tasks[i], pool_);
     });
   }
 
@@ -237,6 +238,7 @@ class PartSolver {
   double floor_;  // the share of this part in the max(1, .) of the stopping rule
   double penalty_;
   Vector kappa_;
+  RowPool& pool_;
   std::vector<TaskSvm*> tasks_;
 };
 
@@ -336,7 +338,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     return keep_going();
   };
   const double closest = 0.1 * settings.gap_tolerance;
-  double svm_tolerance = newton ? std::max(closest, 1e-3) : closest;
+  double svm_tolerance = newton ? std::max(closest, 1e-2) : closest;
   double sharpening = 1;
   enter(Phase::svms);
   PartResult result;
@@ -414,7 +416,8 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       result.status = Status::stopped;
       break;
     }
-    svm_tolerance = std::clamp(0.003 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-3);
+
+    svm_tolerance = std::clamp(0.01 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-2);
     if (!newton) svm_tolerance = closest;
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
     ThetaResult next = solver.theta_step(

@@ -41,12 +41,11 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
   whole_ = is_stored() && size() == base_.n() && std::is_sorted(samples_.begin(), samples_.end());
   // One root more: while the set changes there are two of one.
   roots_kept_ = bytes_of(capacity_, (whole_ ? 0 : roots_.size() + 1) + 1) <= bytes_;
-  const Index slots =
+  slots_ =
       roots_kept_
           ? size()
           : std::min(size(), std::max(kLeastRows, static_cast<Index>(bytes_ / bytes_of(1, 1))));
   if (!roots_kept_ || !had_roots) stay = 0;
-  mixed_.reset();
   for (std::size_t r = 0; r < roots_.size(); ++r) {
     if (!roots_kept_ || whole_) roots_[r].reset();
     if (whole_) continue;
@@ -66,12 +65,7 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
   }
   base_.root_diagonals(samples_, diagonals.data());
   if (roots_kept_ && !whole_) fetch(stay);
-  mixed_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(slots * capacity_));
-  mixed_at_.assign(samples_.size(), 0);
-  slot_.assign(samples_.size(), -1);
-  owner_.assign(static_cast<std::size_t>(slots), -1);
-  used_.assign(owner_.size(), 0);
-  if (slots == size()) std::iota(slot_.begin(), slot_.end(), Index{0});
+  forget_rows();
 }
 
 // In strips of rows from the first column to the diagonal; what is beyond is the mirror image.
@@ -96,29 +90,22 @@ void MixedGram::fetch(Index begin) {
 
 void MixedGram::set_weights(ConstVectorRef theta) {
   recipe_ = base_.powers().recipe(theta);
-  ++weights_;
+  forget_rows();
 }
 
-double* MixedGram::slot_for(Index k) {
-  Index& slot = slot_[static_cast<std::size_t>(k)];
-  if (std::ssize(owner_) < size()) {
-    if (slot < 0) {
-      slot = std::min_element(used_.begin(), used_.end()) - used_.begin();
-      Index& owner = owner_[static_cast<std::size_t>(slot)];
-      if (owner >= 0) {
-        slot_[static_cast<std::size_t>(owner)] = -1;
-        mixed_at_[static_cast<std::size_t>(owner)] = 0;
-      }
-      owner = k;
-    }
-    used_[static_cast<std::size_t>(slot)] = ++clock_;
-  }
-  return mixed_.get() + slot * capacity_;
+void MixedGram::lend(std::unique_ptr<MixedRows> rows) {
+  rows_ = std::move(rows);
+  forget_rows();
+}
+
+void MixedGram::forget_rows() {
+  if (rows_) rows_->reset(size(), capacity_, slots_);
 }
 
 const double* MixedGram::row(Index k) {
-  double* out = slot_for(k);
-  if (mixed_at_[static_cast<std::size_t>(k)] == weights_) return out;
+  if (!rows_) lend(std::make_unique<MixedRows>());
+  const auto [out, filled] = rows_->find(k);
+  if (filled) return out;
   if (roots_kept_ || whole_) {
     for (std::size_t r = 0; r < roots_.size(); ++r) values_[r] = root_row(r, k);
   } else {
@@ -132,7 +119,6 @@ const double* MixedGram::row(Index k) {
   }
   base_.powers().mix(recipe_, values_.data(), size(), out);
   std::fill(out + size(), out + padded(size()), 0.0);
-  mixed_at_[static_cast<std::size_t>(k)] = weights_;
   return out;
 }
 

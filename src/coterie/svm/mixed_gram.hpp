@@ -6,13 +6,13 @@
 // support vectors and of samples near the margin), so a row is mixed when it is first asked for.
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "coterie/kernel/task_grams.hpp"
+#include "coterie/svm/mixed_rows.hpp"
 
 namespace coterie {
 
@@ -33,6 +33,10 @@ class MixedGram {
   const std::vector<Index>& samples() const { return samples_; }
   bool is_stored() const { return base_.n() > 0 && base_.stored_row(0, 0) != nullptr; }
   bool contains(Index sample) const { return inside_[static_cast<std::size_t>(sample)]; }
+
+  // Memory for rows, which its owner takes back when no row is needed any more. Without a loan the first row brings its own.
+  void lend(std::unique_ptr<MixedRows> rows);
+  std::unique_ptr<MixedRows> take_back() { return std::move(rows_); }
 
   // Row k of the set: size() values, then zeros up to a multiple of the lanes. Valid until the set or the weights change, or
   // kLeastRows - 1 other rows were asked for.
@@ -56,8 +60,7 @@ class MixedGram {
 
   Vector decisions_in_place(std::span<const Index> support, const double* beta);
   std::size_t rows_of_tile(std::size_t columns) const;
-  // Where row k is, or shall be.
-  double* slot_for(Index k);
+  void forget_rows();
 
   const TaskGrams& base_;
   double bytes_;
@@ -65,18 +68,13 @@ class MixedGram {
   std::vector<bool> inside_;
   KernelPowers::Recipe recipe_;
   Index capacity_ = 0;                          // of the rows, in number and in length
-  std::uint32_t weights_ = 0;                   // how often they were set
   std::vector<std::vector<double>> diagonals_;  // [root]
   bool roots_kept_ = true;
   bool whole_ = false;  // the set is the task, whose roots are stored: nothing to fetch
   std::vector<std::unique_ptr<double[]>> roots_;  // [root], capacity x capacity; or one row
-  std::unique_ptr<double[]> mixed_;               // rows of `capacity` numbers, in slots
-  std::vector<Index> slot_;                       // [row], -1: none
-  std::vector<Index> owner_;                      // [slot], the row that is there; -1: none
-  std::vector<std::uint64_t> used_;               // [slot], when it was asked for last
-  std::uint64_t clock_ = 0;
-  std::vector<std::uint32_t> mixed_at_;  // [row], the weights it was mixed with; 0: never
-  std::vector<const double*> values_;    // work space: a row per root
+  Index slots_ = 0;                               // of mixed rows
+  std::unique_ptr<MixedRows> rows_;
+  std::vector<const double*> values_;  // work space: a row per root
 };
 
 }  // namespace coterie
