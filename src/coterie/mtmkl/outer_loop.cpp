@@ -30,8 +30,9 @@ class PartSolver {
     const bool newton = settings.solver == Solver::newton;
     double area = 0;
     for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
-    for (const Index t : part.tasks) {
-      const std::size_t i = static_cast<std::size_t>(t);
+    tasks_.resize(part.tasks.size());
+    parallel_for(std::ssize(tasks_), settings.threads, [&](Index k) {
+      const std::size_t i = static_cast<std::size_t>(part.tasks[static_cast<std::size_t>(k)]);
       const Index n = problem.y[i].size();
       std::unique_ptr<TaskSvm>& task = workspace.tasks[i];
       if (task)
@@ -40,8 +41,8 @@ class PartSolver {
         task = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n),
                                          problem.C[i], newton ? kWhole : n,
                                          settings.memory * static_cast<double>(n * n) / area);
-      tasks_.push_back(task.get());
-    }
+      tasks_[static_cast<std::size_t>(k)] = task.get();
+    });
   }
 
   // Support vectors of a start, given over all samples of task k, take part; returns its alpha over those that do.
@@ -194,11 +195,11 @@ class PartSolver {
 
   // Predicted for other weights.
   std::vector<Vector> alphas_at(const Iterate& x, const Matrix& theta) const {
-    std::vector<Vector> alpha;
+    std::vector<Vector> alpha(x.tasks.size());
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {
       const Index u = part_.unit[k];
-      alpha.push_back(
-          predicted_alpha(*tasks_[k], x.tasks[k], (theta.row(u) - x.theta.row(u)).transpose()));
+      alpha[k] =
+          (predicted_alpha(*tasks_[k], x.tasks[k], (theta.row(u) - x.theta.row(u)).transpose()));
     }
     return alpha;
   }
