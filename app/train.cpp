@@ -149,12 +149,9 @@ int run_train(const TrainOptions& options) {
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = cast_into_tasks(read_data(options.data), casting);
   const TrainExtras extras = read_extras(options, data);
-  const double tasks = static_cast<double>(data.tasks.size());
-  const double edges =
-      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
   const double budget =
       options.memory.empty() ? 0.9 * memory_of_machine() : parse_memory(options.memory);
-  const MemoryPlan memory = plan_memory(data, options.settings, edges, options.threads, budget);
+  const MemoryPlan memory = plan_memory(data, options.settings, extras, options.threads, budget);
   if (memory.keeps_all())
     keep_freed_memory();
   else

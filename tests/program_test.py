@@ -390,6 +390,13 @@ def test_verify_agrees_with_a_sound_model(trained):
     assert "the proof holds" in trained("verify", "m.h5", "d.csv").out
 
 
+def test_verify_agrees_at_a_very_large_c(coterie):
+    coterie("data", "generate", "-o", "d.csv", "--tasks", "5", "--groups", "5", "--samples", "100", "--noise", "0.1", "--spread", "0.5",
+            "--positive", "0.9", "--block", "1", "--seed", "223115")
+    coterie("train", "d.csv", "-C", "288471", "--lambda", "0.1max", "--norm", "4", "--tolerance", "3e-4", "-o", "m.h5")
+    coterie("verify", "m.h5", "d.csv")
+
+
 def test_verify_refuses_other_data(trained):
     rows = small_rows()
     rows[3][0] += 1e-9

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "coterie/kernel/pairwise.hpp"
 
@@ -12,6 +13,14 @@ namespace {
 using Kind = Kernel::Kind;
 
 constexpr Index kLongestChain = 7;  // halvings of a width between two exponentials
+constexpr double kLoss = 1e-8;      // that a chain may cause in the objective, relative to it
+
+Index longest_chain(double largest_C) {
+  double loss = largest_C * std::numeric_limits<double>::epsilon() / 2;
+  Index halvings = 0;
+  for (; halvings < kLongestChain && 4 * loss <= kLoss; ++halvings) loss *= 4;
+  return halvings;
+}
 
 bool is_distance(Kind kind) { return kind == Kind::gauss || kind == Kind::laplace; }
 
@@ -22,7 +31,8 @@ double rate_of(const Kernel& kernel) {
 }
 
 // Widths from the largest to the smallest; every width joins the chain of which it is the next half, or begins one.
-void chain_widths(const std::vector<Kernel>& kernels, std::vector<Index> chosen, RootPlan& plan) {
+void chain_widths(const std::vector<Kernel>& kernels, std::vector<Index> chosen, Index longest,
+                  RootPlan& plan) {
   std::stable_sort(chosen.begin(), chosen.end(), [&](Index a, Index b) {
     return kernels[static_cast<std::size_t>(a)].parameter >
            kernels[static_cast<std::size_t>(b)].parameter;
@@ -34,7 +44,7 @@ void chain_widths(const std::vector<Kernel>& kernels, std::vector<Index> chosen,
     plan.roots.push_back(kernels[static_cast<std::size_t>(m)]);
     Index power = 1;
     plan.terms[static_cast<std::size_t>(m)] = {root, power, 1};
-    for (Index halvings = 0; halvings < kLongestChain; ++halvings) {
+    for (Index halvings = 0; halvings < longest; ++halvings) {
       const double half = kernels[static_cast<std::size_t>(m)].parameter / 2;
       const auto next = std::find_if(chosen.begin(), chosen.end(), [&](Index other) {
         return kernels[static_cast<std::size_t>(other)].parameter == half;
@@ -61,7 +71,7 @@ void gather(const Vector& from, std::span<const Index> places, double* out) {
 
 }  // namespace
 
-RootPlan plan_roots(const std::vector<Kernel>& kernels) {
+RootPlan plan_roots(const std::vector<Kernel>& kernels, double largest_C) {
   RootPlan plan;
   plan.terms.resize(kernels.size());
   std::vector<bool> done(kernels.size(), false);
@@ -75,7 +85,7 @@ RootPlan plan_roots(const std::vector<Kernel>& kernels) {
           alike.push_back(static_cast<Index>(k));
           done[k] = true;
         }
-      chain_widths(kernels, std::move(alike), plan);
+      chain_widths(kernels, std::move(alike), longest_chain(largest_C), plan);
       continue;
     }
     Kernel root = kernel;

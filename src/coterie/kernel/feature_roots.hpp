@@ -19,12 +19,13 @@
 namespace coterie {
 
 // The fewest roots for a list of kernels: linear (with an offset for poly), gauss and laplace of the largest width of a chain,
-// chi2, precomputed. A chain of Gaussians is seven halvings at most (1 to 128): it loses a factor 4^7 of the unit rounding, 2e-12.
+// chi2, precomputed. A chain of Gaussians loses a factor 4 of the unit rounding at every halving of the width, and alphas of up
+// to largest_C carry the loss into the objective: so a chain is seven halvings (1 to 128) at most, fewer for large C.
 struct RootPlan {
   std::vector<Kernel> roots;
   std::vector<KernelTerm> terms;  // one per kernel
 };
-RootPlan plan_roots(const std::vector<Kernel>& kernels);
+RootPlan plan_roots(const std::vector<Kernel>& kernels, double largest_C);
 
 class FeatureRoots : public RootSource {
  public:

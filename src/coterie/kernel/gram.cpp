@@ -290,19 +290,19 @@ std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& 
   return kernels;
 }
 
-Index count_roots(const std::vector<Kernel>& kernels) {
-  return std::ssize(plan_roots(kernels).roots);
+Index count_roots(const std::vector<Kernel>& kernels, double largest_C) {
+  return std::ssize(plan_roots(kernels, largest_C).roots);
 }
 
 Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
-                    int threads, Storage storage) {
+                    int threads, Storage storage, double largest_C) {
   const SingleThreadedBlas guard;
   for (const Kernel& kernel : kernels)
     if (kernel.kind == Kind::precomputed)
       check_precomputed(kernel, find_precomputed(kernel, precomputed), data.X.rows());
 
-  const RootPlan plan = plan_roots(kernels);
+  const RootPlan plan = plan_roots(kernels, largest_C);
   const auto roots = std::make_shared<FeatureRoots>(data.X, plan.roots, precomputed);
   for (const Task& task : data.tasks) check_task(data, task, kernels, plan, *roots);
 

@@ -51,8 +51,8 @@ std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& 
 // Where the values of the roots are: in memory, or computed from the features whenever they are needed.
 enum class Storage { stored, on_demand };
 
-// Of how many matrices all kernels of the list are powers.
-Index count_roots(const std::vector<Kernel>& kernels);
+// Of how many matrices all kernels of the list are powers; large C asks for more of them (feature_roots.hpp).
+Index count_roots(const std::vector<Kernel>& kernels, double largest_C = 1);
 
 // Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data
 // (zero vector under a normalised kernel, negative features under chi2, numbers too large, a precomputed matrix of the wrong
@@ -61,7 +61,7 @@ Index count_roots(const std::vector<Kernel>& kernels);
 // result.
 Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
-                    int threads, Storage storage = Storage::stored);
+                    int threads, Storage storage = Storage::stored, double largest_C = 1);
 
 // Kernel values between rows of A and rows of B (a.rows x b.rows), for prediction; divided by nothing but the norms.
 // Not for precomputed kernels. B should be the samples of the model: distances are computed around their mean.

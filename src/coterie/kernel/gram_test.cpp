@@ -154,6 +154,31 @@ TEST(ComputeGrams, KeepsFewRoots) {
   EXPECT_EQ(roots("gauss:1 gauss:2@a"), 2);
 }
 
+// Whatever C, the narrowest Gaussian of the paper carries less than a hundred-millionth into the objective.
+TEST(ComputeGrams, ChainsAreAsLongAsCAllows) {
+  const Dataset data = make_data(23);
+  const std::vector<Index>& rows = data.tasks[0].rows;
+  const std::vector<Kernel> kernels = prepare_kernels("paper", {}, data.features);
+  const std::size_t narrowest = static_cast<std::size_t>(
+      std::find_if(kernels.begin(), kernels.end(),
+                   [](const Kernel& k) { return k.kind == Kernel::Kind::gauss; }) -
+      kernels.begin());
+  for (const double C : {1.0, 1e3, 1e4, 1e5, 1e6, 1e12}) {
+    const Grams grams = compute_grams(data, kernels, {}, {}, 1, Storage::stored, C);
+    const Matrix K = grams.tasks[0].kernel(static_cast<Index>(narrowest));
+    double worst = 0;
+    for (Index i = 0; i < K.rows(); ++i)
+      for (Index j = 0; j < K.rows(); ++j) {
+        const double s = kernels[narrowest].parameter;
+        const double exact =
+            std::exp(-(data.X.row(rows[i]) - data.X.row(rows[j])).squaredNorm() / (2 * s * s));
+        worst = std::max(worst, std::abs(K(i, j) - exact));
+      }
+    EXPECT_LE(worst * C, std::max(1e-8, 1e-15 * C)) << "C " << C;
+  }
+  EXPECT_LT(count_roots(kernels, 1e3), count_roots(kernels, 1e5));
+}
+
 TEST(KernelPowers, FollowTheirDefinition) {
   Random random(15);
   const std::vector<KernelTerm> terms = {{0, 3, 2.0},  {1, 4, 1.0}, {0, 1, 1.0},

@@ -30,12 +30,16 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.3g} KB", bytes / 1e3);
 }
 
-MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, double edges,
-                       int threads, double budget) {
+MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings,
+                       const TrainExtras& extras, int threads, double budget) {
   const Normalisation normalisation = parse_normalisation(settings.normalise);
   const std::vector<Kernel> kernels =
       prepare_kernels(settings.kernels, normalisation, data.features);
-  const double roots = static_cast<double>(count_roots(kernels));
+  const double roots =
+      static_cast<double>(count_roots(kernels, largest_cost(sample_costs(data, settings, extras))));
+  const double tasks = static_cast<double>(data.tasks.size());
+  const double edges =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
   const double M = static_cast<double>(kernels.size());
   const double workers = thread_count(threads);
   MemoryPlan plan;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "coterie/data/dataset.hpp"
-#include "coterie/mtmkl/settings.hpp"
+#include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
 
@@ -17,9 +17,9 @@ struct MemoryPlan {
   bool keeps_all() const { return kernels >= all; }
 };
 
-// Throws InputError, with the estimate, when the budget (bytes) is too small for any way. `edges` of the task graph.
-MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings, double edges,
-                       int threads, double budget);
+// Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
+MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings,
+                       const TrainExtras& extras, int threads, double budget);
 
 // "512 MB", "1.5 GB".
 std::string bytes_text(double bytes);

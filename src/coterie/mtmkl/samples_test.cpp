@@ -168,14 +168,14 @@ TEST(ManySamples, OtherCostsWithOneWorkspace) {
 TEST(MemoryPlan, RefusesWhatCannotFitAndSaysWhatItNeeds) {
   const Dataset data = many_samples(1);
   const TrainSettings settings;
-  const MemoryPlan roomy = plan_memory(data, settings, 3, 1, 1e9);
+  const MemoryPlan roomy = plan_memory(data, settings, {}, 1, 1e9);
   EXPECT_TRUE(roomy.keeps_all());
   EXPECT_EQ(roomy.kernels, 1e9 - roomy.fixed - roomy.least);
   const double tight = roomy.fixed + roomy.least;
-  EXPECT_FALSE(plan_memory(data, settings, 3, 1, 1.001 * tight).keeps_all());
-  EXPECT_THROW(plan_memory(data, settings, 3, 1, 0.99 * tight), InputError);
+  EXPECT_FALSE(plan_memory(data, settings, {}, 1, 1.001 * tight).keeps_all());
+  EXPECT_THROW(plan_memory(data, settings, {}, 1, 0.99 * tight), InputError);
   try {
-    plan_memory(data, settings, 3, 1, 1e6);
+    plan_memory(data, settings, {}, 1, 1e6);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find(bytes_text(1.01 * tight)), std::string::npos)

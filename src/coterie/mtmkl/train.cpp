@@ -48,6 +48,22 @@ Vector sample_costs(const Vector& y, double C, bool balanced) {
 
 }  // namespace
 
+std::vector<Vector> sample_costs(const Dataset& data, const TrainSettings& settings,
+                                 const TrainExtras& extras) {
+  const Vector task_C = costs_of_tasks(data, settings, extras.task_C);
+  std::vector<Vector> costs;
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    costs.push_back(sample_costs(data.tasks[t].y, task_C[static_cast<Index>(t)],
+                                 settings.class_weight == "balanced"));
+  return costs;
+}
+
+double largest_cost(const std::vector<Vector>& costs) {
+  double largest = 0;
+  for (const Vector& C : costs) largest = std::max(largest, C.maxCoeff());
+  return largest;
+}
+
 Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
                  int threads, Storage storage) {
   validate(settings);
@@ -58,13 +74,10 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   prepared.task_C = costs_of_tasks(data, settings, extras.task_C);
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
-  prepared.grams =
-      compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads, storage);
-  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
-    prepared.y.push_back(data.tasks[t].y);
-    prepared.C.push_back(sample_costs(data.tasks[t].y, prepared.task_C[static_cast<Index>(t)],
-                                      settings.class_weight == "balanced"));
-  }
+  prepared.C = sample_costs(data, settings, extras);
+  prepared.grams = compute_grams(data, prepared.kernels, normalisation, extras.precomputed, threads,
+                                 storage, largest_cost(prepared.C));
+  for (const Task& task : data.tasks) prepared.y.push_back(task.y);
   prepared.complete = extras.complete;
   prepared.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
   prepared.weights = WeightSet(settings.norm);

@@ -19,6 +19,11 @@ struct TrainExtras {
   TaskGraph graph;
 };
 
+// C of every sample, [task], with the weights of tasks and classes; and the largest of all.
+std::vector<Vector> sample_costs(const Dataset& data, const TrainSettings& settings,
+                                 const TrainExtras& extras);
+double largest_cost(const std::vector<Vector>& costs);
+
 // Data scaled, kernels resolved, Gram matrices at hand.
 struct Prepared {
   Dataset data;
