@@ -50,6 +50,7 @@ const std::vector<Part> parts = {
     {"gram", "ten Gram matrices against one BLAS product and one exp per entry", part_gram},
     {"svm", "our SVM solver against LIBSVM on the same matrices, to the same gap", part_svm},
     {"fit", "a cold fit, Gram matrices given, against one LIBSVM pass", part_fit},
+    {"limits", "what a fit cannot do without, next to what the aims allow", part_limits},
     {"phases", "where a run spends its time", part_phases},
     {"whole", "from parsed features, against LIBSVM with one Gaussian kernel", part_whole},
     {"path", "21 lambdas with warm starts against one cold fit", part_path},

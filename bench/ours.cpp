@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "reference.hpp"
+
 namespace coterie::bench {
 
 MtmklProblem problem_of(const Prepared& prepared, double lambda) {
@@ -44,6 +46,17 @@ TimedFit timed_fit(const Prepared& prepared, double lambda, int threads,
                 workspace);
   out.seconds = watch.seconds();
   return out;
+}
+
+double libsvm_pass(const Prepared& prepared, const Fit& fit) {
+  double seconds = 0;
+  for (std::size_t t = 0; t < prepared.y.size(); ++t) {
+    const Index row = static_cast<Index>(t);
+    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()), prepared.y[t],
+                                prepared.C[t][0], libsvm_epsilon)
+                   .seconds;
+  }
+  return seconds;
 }
 
 TimedSvm timed_svm(const Matrix& K, const Vector& y, double C, double tolerance) {

@@ -33,6 +33,9 @@ TimedFit timed_fit(const Prepared& prepared, double lambda, int threads = 1,
                    const ProgressCallback& progress = {}, const WarmStart& start = {},
                    Workspace* workspace = nullptr);
 
+// Seconds of LIBSVM for the T SVMs once, cold, at the kernels of a fit, with its default stopping rule. Mixing is not counted.
+double libsvm_pass(const Prepared& prepared, const Fit& fit);
+
 // One SVM on a given kernel matrix, cold; seconds of the solver alone.
 struct TimedSvm {
   double gap = 0;  // relative, of its own primal and dual value

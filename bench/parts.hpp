@@ -19,6 +19,7 @@ struct Options {
 };
 
 std::vector<Report> part_parse(const Options& options);
+std::vector<Report> part_limits(const Options& options);
 std::vector<Report> part_phases(const Options& options);
 std::vector<Report> part_fit(const Options& options);
 std::vector<Report> part_whole(const Options& options);

@@ -6,22 +6,6 @@
 
 namespace coterie::bench {
 
-namespace {
-
-// The T SVMs once, cold, at the final kernels, by LIBSVM with its default stopping rule. Mixing the kernels is not counted.
-double libsvm_pass(const Prepared& prepared, const Fit& fit) {
-  double seconds = 0;
-  for (std::size_t t = 0; t < prepared.y.size(); ++t) {
-    const Index row = static_cast<Index>(t);
-    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()), prepared.y[t],
-                                prepared.C[t][0], libsvm_epsilon)
-                   .seconds;
-  }
-  return seconds;
-}
-
-}  // namespace
-
 std::vector<Report> part_fit(const Options& options) {
   Report report{"fit",
                 fmt::format("cold fit to relative gap 1e-4 with Gram matrices given, over LIBSVM "
