@@ -251,16 +251,23 @@ Matrix between(const Matrix& x, const Matrix& next, double length, const Groups&
   return theta;
 }
 
-// At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved a thousand
-// times closer than the gap asks (it needs no SVM), decides that. It is kept if the gap stays as small.
-void settle_groups(PartSolver& solver, double mu, double svm_tolerance,
+// Theta steps on large graphs cost more than SVMs: they are solved less closely.
+bool is_large(const Part& part) { return part.graph.size() > 10'000; }
+
+// The share of the user's gap to which a theta step is solved that decides which edges are fused.
+double closeness_of_groups(const Part& part) { return is_large(part) ? 1e-2 : 1e-3; }
+
+// At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved much
+// closer than the gap asks (it needs no SVM), decides that. It is kept if the gap stays as small.
+void settle_groups(PartSolver& solver, const Part& part, double mu, double svm_tolerance,
                    const std::function<bool(Phase)>& enter, ThetaState& state, PartResult& result) {
   enter(Phase::theta_step);
   const double target = solver.target(result.x.primal);
   const double work =
       static_cast<double>(state.nu.size() + 1);  // numbers that an iteration touches
   const ThetaSettings limits{
-      .gap_tolerance = 1e-3 * target,
+      .gap_tolerance = closeness_of_groups(part) * target,
+      .enough = target,
       .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
       .keep_going = [&] { return enter(Phase::theta_step); }};
   const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
@@ -358,8 +365,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
   bool grew = false;     // samples joined after x was evaluated
   bool settled = false;  // the groups, by the last theta step
-  // Theta steps on large graphs cost more than SVMs: they are solved less closely.
-  const double closeness = part.graph.size() > 10'000 ? 0.05 : 0.003;
+  const double closeness = is_large(part) ? 0.05 : 0.003;
   bool far = !solver.knows_outside();  // from knowing which samples matter
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
@@ -383,7 +389,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       const bool close = gap <= target;
       if (close && newton && !settled && !part.graph.empty()) {
         result.nu = nu;
-        settle_groups(solver, mu, svm_tolerance, enter, state, result);
+        settle_groups(solver, part, mu, svm_tolerance, enter, state, result);
         nu = result.nu;
         gap = x.primal - result.dual;
       }
@@ -411,8 +417,9 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     const bool last = newton && gap <= 30 * target;
     double inner_tolerance = std::min(0.1 * gap, 0.2 * target);
     if (newton) inner_tolerance = std::min(0.1 * gap, std::max(closeness * gap, 0.2 * target));
-    if (last) inner_tolerance = std::min(inner_tolerance, 1e-3 * target);
     inner_tolerance *= std::pow(0.1, failures);
+    const double enough = inner_tolerance;
+    if (last) inner_tolerance = std::min(inner_tolerance, closeness_of_groups(part) * target);
     if (!enter(Phase::theta_step)) {
       result.status = Status::stopped;
       break;
@@ -421,9 +428,11 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     svm_tolerance = std::clamp(0.01 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-2);
     if (!newton) svm_tolerance = closest;
     svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
-    ThetaResult next = solver.theta_step(
-        x, mu, state,
-        {.gap_tolerance = inner_tolerance, .groups = !newton || last, .keep_going = keep_going});
+    ThetaResult next = solver.theta_step(x, mu, state,
+                                         {.gap_tolerance = inner_tolerance,
+                                          .enough = enough,
+                                          .groups = !newton || last,
+                                          .keep_going = keep_going});
     if (!enter(Phase::svms)) {
       result.status = Status::stopped;
       break;

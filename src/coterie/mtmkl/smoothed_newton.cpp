@@ -781,6 +781,9 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
   SmoothedPath path;
   Groups groups_before;
   constexpr Index most_steps = 80;
+  constexpr Index patience = 10;  // steps in which the gap must halve
+  double mark = std::numeric_limits<double>::infinity();
+  Index marked = 0;
   const double tolerance = settings.gap_tolerance;
   // The better of two guesses of the groups, and its gap.
   const auto merge = [&] {
@@ -827,7 +830,13 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       const double least = groups == groups_before ? 1e-3 : 0.03;
       newton.shrink(std::clamp(0.3 * tolerance / gap, least, 0.5), groups);
       groups_before = std::move(groups);
+      mark = std::numeric_limits<double>::infinity();
     }
+    if (gap < 0.5 * mark) {
+      mark = gap;
+      marked = path.iterations;
+    }
+    if (path.iterations >= marked + patience) break;
     ++path.iterations;
     if (!newton.step()) break;
   }

@@ -166,7 +166,9 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
   state.eps = path.eps;
   ThetaResult result{std::move(path.merged), std::move(path.nu), std::move(path.groups), path.gap,
                      path.iterations};
-  if (path.converged || (settings.keep_going && !settings.keep_going())) return result;
+  if (path.converged || path.gap <= settings.enough ||
+      (settings.keep_going && !settings.keep_going()))
+    return result;
 
   // Where rounding or a degenerate model stops Newton's method, ADMM goes on from there.
   state.v = std::move(path.r);
