@@ -165,6 +165,26 @@ TEST(Svm, MixedRowsAreTheWeightedSum) {
   }
 }
 
+// Two kernels that take turns with the memory of one set of rows, as tasks do.
+TEST(Svm, MixedRowsCanBeLent) {
+  Random random(9);
+  const TaskGrams large({random_case(random, 30, false, false).K});
+  const TaskGrams small({random_case(random, 20, false, false).K});
+  RowPool pool;
+  for (int round = 0; round < 2; ++round)
+    for (const TaskGrams* base : {&large, &small}) {
+      MixedGram K(*base);
+      std::vector<Index> all(static_cast<std::size_t>(base->n()));
+      std::iota(all.begin(), all.end(), Index{0});
+      K.add(all);
+      K.set_weights(Vector::Constant(1, 0.5));
+      K.lend(pool.take());
+      for (Index i = 0; i < base->n(); ++i)
+        for (Index j = 0; j < base->n(); ++j) EXPECT_EQ(K.row(i)[j], 0.5 * base->kernel(0)(i, j));
+      pool.give_back(K.take_back());
+    }
+}
+
 // With hardly any memory rows come and go; rows, products and decisions keep their bits while the set changes.
 TEST(Svm, MixedRowsAreTheSameWithLittleMemory) {
   Random random(7);
