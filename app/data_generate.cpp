@@ -25,6 +25,9 @@ int run_generate(const GenerateOptions& options) {
   check_table_name(options.path);
   PlantedSettings settings = options.planted;
   settings.seed = static_cast<std::uint64_t>(options.seed);
+  if (settings.groups > settings.tasks)
+    throw InputError(fmt::format("--groups is {}, but there are only {} (--tasks).",
+                                 settings.groups, plural(settings.tasks, "task")));
   const Planted planted = plant_groups(settings);
   const std::vector<std::string> files = write_samples(planted.samples, options.path);
 

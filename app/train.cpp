@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
@@ -25,7 +26,8 @@ struct TrainOptions {
   DataOptions data;
   TrainSettings settings;
   OutputOptions output;
-  std::string model_path, task_graph, task_C, memory;
+  std::string model_path, task_graph, task_C;
+  std::optional<std::string> memory;
   bool one_vs_one = false, one_vs_rest = false;
   int threads = 0;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
@@ -138,7 +140,7 @@ int run_train(const TrainOptions& options) {
     throw InputError(
         fmt::format("--output: {} is not a regular file; a model needs one.", options.model_path));
   validate(options.settings);
-  if (!options.memory.empty()) parse_memory(options.memory);
+  if (options.memory) parse_memory(*options.memory);
   const Casting casting = casting_of(options);
   Stopwatch watch;
   Phases phases;
@@ -149,8 +151,7 @@ int run_train(const TrainOptions& options) {
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = cast_into_tasks(read_data(options.data), casting);
   const TrainExtras extras = read_extras(options, data);
-  const double budget =
-      options.memory.empty() ? 0.9 * memory_of_machine() : parse_memory(options.memory);
+  const double budget = options.memory ? parse_memory(*options.memory) : 0.9 * memory_of_machine();
   const MemoryPlan memory = plan_memory(data, options.settings, extras, options.threads, budget);
   if (memory.keeps_all())
     keep_freed_memory();

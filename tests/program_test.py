@@ -163,7 +163,7 @@ def test_predictions_never_overwrite_the_model(coterie):
     assert sha256(coterie.folder / "m.h5") == before
 
 
-def test_little_memory_changes_no_byte_and_is_kept(coterie):
+def test_little_memory_changes_no_byte(coterie):
     coterie("data", "generate", "-o", "p.csv", "--tasks", "2", "--groups", "2", "--samples", "900", "--noise", "0.2")
     common = ["p.csv", "--lambda", "0.3max", "--threads", "1"]
     train(coterie, *common, model="much.h5")

@@ -1,0 +1,79 @@
+"""The limit of --memory is kept: the smallest that is accepted, and twice it, on shapes that need memory for different things."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def table(path, X, tasks, seed=0):
+    source = np.random.default_rng(seed)
+    labels = np.where(X[:, 0] - X[:, 0].mean() + source.normal(size=len(X)) > 0, "a", "b")
+    with open(path, "w") as file:
+        file.write(",".join(f"f{k + 1}" for k in range(X.shape[1])) + ",label,task\n")
+        for row, label, number in zip(X, labels, range(len(X))):
+            file.write(",".join(f"{x:.5g}" for x in row) + f",{label},t{number % tasks}\n")
+
+
+def many_samples(folder, source):
+    table(folder / "d.csv", source.normal(size=(4000, 10)), 2)
+    return []
+
+
+def many_features_far_away(folder, source):
+    table(folder / "d.csv", 1000 + source.normal(size=(600, 2000)), 2)
+    return ["--kernels", "linear gauss:40,80", "--scale", "none"]
+
+
+def many_tasks(folder, source):
+    table(folder / "d.csv", source.normal(size=(12000, 5)), 400)
+    return []
+
+
+def a_given_matrix(folder, source):
+    X = source.normal(size=(1500, 8))
+    table(folder / "d.csv", X, 3)
+    np.savetxt(folder / "k.csv", np.exp(-((X[:, None] - X[None]) ** 2).sum(-1) / 8), fmt="%.17g", delimiter=",")
+    return ["--kernels", "linear precomputed:k.csv"]
+
+
+def divisors(folder, source):
+    table(folder / "d.csv", source.normal(size=(2400, 8)), 2)
+    return ["--normalise", "tail:3"]
+
+
+def bytes_of(text):
+    number, unit = re.fullmatch(r"([0-9.]+) ([KMG]B)", text).groups()
+    return float(number) * {"KB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+
+
+# A process counts what its parent had when it was started: so a small parent measures.
+MEASURE = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(process, 0)
+print(1024 * usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def run(program, folder, options, memory):
+    """Exit code, standard error and peak bytes of one training run."""
+    command = [str(program), "train", "d.csv", "-o", "m.h5", "--json", "--lambda", "0.3max", "--memory", str(int(memory)), *options]
+    done = subprocess.run([sys.executable, "-c", MEASURE, *command], cwd=folder, capture_output=True, text=True)
+    return done.returncode, done.stderr, float(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks, a_given_matrix, divisors])
+def test_the_limit_is_kept(program_path, tmp_path, shape):
+    options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
+    code, errors, _ = run(program_path, tmp_path, options, 1e6)
+    assert code == 2 and not (tmp_path / "m.h5").exists()
+    least = bytes_of(re.search(r"the fit may need ([0-9.]+ [KMG]B) of memory", errors).group(1))
+    for budget in (least, 2 * least):
+        code, errors, peak = run(program_path, tmp_path, options, budget)
+        assert code == 0, errors
+        print(f"{shape.__name__}: budget {budget / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB")
+        assert peak <= budget
