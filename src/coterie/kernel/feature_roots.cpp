@@ -261,6 +261,13 @@ void FeatureRoots::diagonals(std::span<const Index> rows, double* const* out) co
       out[r][k] = parts_[r].kernel.raw ? parts_[r].diagonal[rows[k]] : 1;
 }
 
+double FeatureRoots::work() const {
+  constexpr double of_a_root = 10;  // an exponential, a norm
+  double sum = of_a_root * static_cast<double>(parts_.size());
+  for (const Block& block : blocks_) sum += static_cast<double>(block.X.cols());
+  return sum;
+}
+
 double FeatureRoots::bytes() const {
   double numbers = 0;
   for (const Block& block : blocks_)

@@ -37,6 +37,7 @@ class FeatureRoots : public RootSource {
               Index stride) const override;
   void diagonals(std::span<const Index> rows, double* const* out) const override;
   double bytes() const override;
+  double work() const override;
 
   // k(x,x) of every row before it is divided by anything, for one root.
   const Vector& diagonal(Index root) const {

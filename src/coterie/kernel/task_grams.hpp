@@ -40,6 +40,7 @@ class RootSource {
   // Row i of a root over all samples of the source, or null where it is not stored.
   virtual const double* stored_row(Index /*root*/, Index /*i*/) const { return nullptr; }
   virtual double bytes() const = 0;  // that are stored
+  virtual double work() const = 0;   // multiplications, about, to compute the values of one pair
 };
 
 // The kernels as they come from the values of their roots, in an order in which each power is made from the one before.
@@ -135,6 +136,7 @@ class StoredRoots : public RootSource {
     return roots_[static_cast<std::size_t>(root)] + i * n_;
   }
   double bytes() const override;
+  double work() const override { return 0; }
 
  private:
   std::vector<const double*> roots_;

@@ -1,4 +1,4 @@
-// The objective at given weights: one SVM per task, its value, gradient and curvature in theta. docs/maths.md (3), (10), (11).
+// The objective at given weights: one SVM per task, its value, gradient and curvature in theta. docs/maths.md (3), (10), (11), (38).
 //
 //   J_t(theta)  = max_alpha 1'alpha - 1/2 sum_m theta^m S_t^m(alpha),      S_t^m = alpha' Y K_t^m Y alpha
 //   gradient      g^m = -1/2 S_t^m
@@ -25,7 +25,7 @@ struct TaskState {
   // Of the optimum where its active set is stable; empty until asked for.
   Matrix H;                 // Hessian of J_t, M x M
   std::vector<Index> free;  // samples of the task whose alpha is between its bounds
-  Matrix drift;             // free x M, d beta / d theta = -P K_beta
+  Matrix drift;             // free x M, d beta / d theta = -P r, (38)
 };
 
 // Solves the SVM at theta, warm-started from `start` (empty: cold). Rows of the kernel are borrowed from the pool meanwhile.

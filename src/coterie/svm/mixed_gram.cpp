@@ -15,6 +15,11 @@ MixedGram::MixedGram(const TaskGrams& base, double bytes)
       roots_(diagonals_.size()),
       values_(roots_.size()) {}
 
+double MixedGram::work_of_task() const {
+  const double n = static_cast<double>(base_.n());
+  return base_.n() > 0 ? base_.source().work() * n * n / 2 : 0;
+}
+
 void MixedGram::add(std::span<const Index> joining) {
   std::vector<Index> all(samples_.size());
   std::iota(all.begin(), all.end(), Index{0});

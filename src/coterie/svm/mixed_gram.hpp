@@ -32,6 +32,7 @@ class MixedGram {
   Index size() const { return std::ssize(samples_); }
   const std::vector<Index>& samples() const { return samples_; }
   bool is_stored() const { return base_.n() > 0 && base_.stored_row(0, 0) != nullptr; }
+  double work_of_task() const;  // multiplications, about, to compute the roots of the whole task
   bool contains(Index sample) const { return inside_[static_cast<std::size_t>(sample)]; }
 
   // Memory for rows, which its owner takes back when no row is needed any more. Without a loan the first row brings its own.

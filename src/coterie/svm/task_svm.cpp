@@ -14,6 +14,8 @@ constexpr double kNear = 0.3;
 constexpr double kLeaves = 0.2;
 // A task of so many samples whose matrices are stored is read where it stands: nothing is gained by leaving samples out.
 constexpr Index kReadable = 2048;
+// Kernels that take so few multiplications, about a millisecond, may be computed in vain.
+constexpr double kLittleWork = 4e6;
 
 std::vector<Index> spread_evenly(const Vector& y, Index count) {
   std::vector<Index> chosen;
@@ -108,7 +110,12 @@ bool TaskSvm::grow(SvmResult& svm) {
   }
   std::vector<Index> joining;
   const Index outside = all_y_.size() - K_.size();
-  if (2 * std::ssize(violators_) >= outside && outside <= 3 * K_.size()) {
+  // Most have a loss; or most of the set are support vectors, so that most others may be, and nothing is lost if they are not.
+  const Index support = (svm.alpha.array() > 0).count();
+  const bool many = 2 * std::ssize(violators_) >= outside ||
+                    (5 * support >= 3 * K_.size() && K_.work_of_task() <= kLittleWork);
+  const bool everyone = many && outside <= 3 * K_.size();
+  if (everyone) {
     for (Index i = 0; i < all_y_.size(); ++i)
       if (!K_.contains(i)) joining.push_back(i);
   } else {
@@ -126,7 +133,7 @@ bool TaskSvm::grow(SvmResult& svm) {
   for (Index k = 0; k < K_.size(); ++k) {
     const std::size_t i = static_cast<std::size_t>(K_.samples()[static_cast<std::size_t>(k)]);
     slack_[i] = y_[k] * (svm.gradient[k] + svm.bias);
-    if (svm.alpha[k] > 0 || slack_[i] < kLeaves || returned_[i])
+    if (everyone || svm.alpha[k] > 0 || slack_[i] < kLeaves || returned_[i])
       kept.push_back(k);
     else
       returned_[i] = true;  // if it comes again
