@@ -1,0 +1,62 @@
+#include "coterie/mtmkl/faces.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace coterie {
+
+void Faces::project(Matrix& x) const {
+  x.array() *= free.array();
+  for (Index t = 0; t < x.rows(); ++t)
+    if (pivot[static_cast<std::size_t>(t)] >= 0)
+      x.row(t) -= x.row(t).dot(normal.row(t)) * normal.row(t);
+}
+
+// Free are the kernels that are used, and those whose gradient asks for it.
+Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
+                   double eps) {
+  const double p = weights.p();
+  const bool simplex = p == 1;
+  const bool box = std::isinf(p);
+  const double small = std::min(1e-8, 1e-7 * eps);
+  const double slack = eps * std::max(1e-3, eps);
+  Faces faces;
+  faces.free = faces.normal = faces.bend = Matrix::Zero(theta.rows(), theta.cols());
+  faces.pivot.assign(static_cast<std::size_t>(theta.rows()), -1);
+  for (Index t = 0; t < theta.rows(); ++t) {
+    const auto theta_t = theta.row(t).head(M);
+    const auto r_t = r.row(t).head(M);
+    auto free = faces.free.row(t);
+    auto normal = faces.normal.row(t);
+    auto bend = faces.bend.row(t);
+    Index& pivot = faces.pivot[static_cast<std::size_t>(t)];
+    Index unknowns = 0;
+    // The multiplier of the outer boundary, for p > 1 its negative.
+    const double along = r_t.dot(theta_t);
+    Index largest = 0;
+    theta_t.maxCoeff(&largest);
+    const double level = simplex ? r_t[largest] : 0;  // a larger gradient asks for less of a kernel
+    const bool outer =
+        simplex || (!box && along < 0 && !weights.contains((1 + slack) * theta_t.transpose(), 0));
+    for (Index m = 0; m < M; ++m) {
+      const bool low = theta_t[m] <= small && r_t[m] >= level && !(simplex && m == largest);
+      const bool high = box && theta_t[m] >= 1 && r_t[m] <= 0;
+      if (low || high) continue;
+      free[m] = 1;
+      ++unknowns;
+    }
+    faces.unknowns += unknowns;
+    if (!outer || unknowns == 0) continue;
+    for (Index m = 0; m < M; ++m) {
+      if (free[m] == 0) continue;
+      normal[m] = simplex ? 1 : std::pow(theta_t[m], p - 1);
+      if (!simplex) bend[m] = -along * (p - 1) * std::pow(std::max(theta_t[m], 1e-4), p - 2);
+      if (pivot < 0 || theta_t[m] > theta_t[pivot]) pivot = m;
+    }
+    normal /= normal.norm();
+    --faces.unknowns;
+  }
+  return faces;
+}
+
+}  // namespace coterie

@@ -1,0 +1,30 @@
+// Where the tasks may move from a point of D, docs/maths.md (34): along the face of D that the free kernels span,
+//
+//   free kernels:  theta^m > 0  or  r^m < r^pivot,      the largest weight of a task, its pivot, takes up what the others give      (34)
+//
+// for p = 1. For p > 1 a kernel is free if theta^m > 0 or r^m < 0; on the outer boundary moves are tangential, and the boundary adds
+// mu (p - 1) diag(theta^(p-2)) to the Hessian, with the multiplier mu = -r'theta.
+#pragma once
+
+#include <vector>
+
+#include "coterie/math/simplex.hpp"
+
+namespace coterie {
+
+struct Faces {
+  Matrix free;               // T x padded M, 1 where a kernel is free, else 0
+  Matrix normal;             // of the outer boundary, along the free kernels; 0: not on it
+  Matrix bend;               // diagonal that the outer boundary adds to the Hessian
+  std::vector<Index> pivot;  // [task], the free kernel that yields to the others; -1: no boundary
+  Index unknowns = 0;        // of all tasks
+
+  // x <- its part along the faces
+  void project(Matrix& x) const;
+};
+
+// At theta with gradient r, both T x padded M with M kernels.
+Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
+                   double eps);
+
+}  // namespace coterie
