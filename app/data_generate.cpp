@@ -25,7 +25,7 @@ int run_generate(const GenerateOptions& options) {
   check_table_name(options.path);
   PlantedSettings settings = options.planted;
   settings.seed = static_cast<std::uint64_t>(options.seed);
-  if (settings.groups > settings.tasks)
+  if (settings.tasks >= 1 && settings.groups > settings.tasks)
     throw InputError(fmt::format("--groups is {}, but there are only {} (--tasks).",
                                  settings.groups, plural(settings.tasks, "task")));
   const Planted planted = plant_groups(settings);
