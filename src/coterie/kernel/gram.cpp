@@ -13,7 +13,6 @@
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/scale.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
-#include "coterie/math/large_block.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {
@@ -153,29 +152,24 @@ void check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
 // Some rows of a symmetric matrix from their diagonal on, and their mirror images: no two strips touch the same entries.
 constexpr Index kStrip = 128;
 void fill_strip(const FeatureRoots& roots, const std::vector<Index>& samples, Index begin,
-                const std::vector<double*>& R) {
+                std::vector<Matrix>& R) {
   const Index n = std::ssize(samples);
   const Index count = std::min(kStrip, n - begin);
   std::vector<double*> out;
-  for (double* root : R) out.push_back(root + begin * n + begin);
+  for (Matrix& root : R) out.push_back(root.data() + begin * n + begin);
   const std::span<const Index> from = std::span(samples).subspan(static_cast<std::size_t>(begin));
   roots.values(from.first(static_cast<std::size_t>(count)), from, out.data(), n);
   constexpr Index tile = 32;  // two tiles of 8 KiB stay in the nearest cache
-  for (double* K : R)
+  for (Matrix& K : R)
     for (Index j0 = begin; j0 < n; j0 += tile)
       for (Index i0 = begin; i0 < begin + count; i0 += tile)
         for (Index j = j0; j < std::min(n, j0 + tile); ++j)
-          for (Index i = i0; i < std::min({begin + count, i0 + tile, j}); ++i)
-            K[j * n + i] = K[i * n + j];
+          for (Index i = i0; i < std::min({begin + count, i0 + tile, j}); ++i) K(j, i) = K(i, j);
 }
 
 std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
                              const std::shared_ptr<const KernelPowers>& powers, int threads) {
-  Index entries = 0;
-  for (const Task& task : data.tasks) entries += powers->roots() * task.size() * task.size();
-  const std::shared_ptr<double[]> memory = large_block(entries);
-  double* next = memory.get();
-  std::vector<std::vector<double*>> stored(data.tasks.size());  // [task][root]
+  std::vector<std::vector<Matrix>> stored(data.tasks.size());
   struct Strip {
     std::size_t task;
     Index begin;
@@ -183,7 +177,7 @@ std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
   std::vector<Strip> strips;
   for (std::size_t t = 0; t < stored.size(); ++t) {
     const Index n = data.tasks[t].size();
-    for (Index r = 0; r < powers->roots(); ++r, next += n * n) stored[t].push_back(next);
+    for (Index r = 0; r < powers->roots(); ++r) stored[t].emplace_back(n, n);
     for (Index begin = 0; begin < n; begin += kStrip) strips.push_back({t, begin});
   }
   parallel_for(std::ssize(strips), threads, [&](Index item) {
@@ -191,12 +185,10 @@ std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
     fill_strip(roots, data.tasks[strip.task].rows, strip.begin, stored[strip.task]);
   });
   std::vector<TaskGrams> tasks;
-  for (std::size_t t = 0; t < stored.size(); ++t) {
-    const Index n = data.tasks[t].size();
-    std::vector<Index> samples(static_cast<std::size_t>(n));
+  for (std::vector<Matrix>& matrices : stored) {
+    std::vector<Index> samples(static_cast<std::size_t>(matrices.empty() ? 0 : matrices[0].rows()));
     std::iota(samples.begin(), samples.end(), Index{0});
-    const std::vector<const double*> matrices(stored[t].begin(), stored[t].end());
-    tasks.emplace_back(std::make_shared<StoredRoots>(matrices, n, memory), powers,
+    tasks.emplace_back(std::make_shared<StoredRoots>(std::move(matrices)), powers,
                        std::move(samples));
   }
   return tasks;

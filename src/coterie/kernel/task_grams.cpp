@@ -223,13 +223,6 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
   return K;
 }
 
-StoredRoots::StoredRoots(std::vector<Matrix> roots) {
-  const auto memory = std::make_shared<const std::vector<Matrix>>(std::move(roots));
-  for (const Matrix& root : *memory) roots_.push_back(root.data());
-  n_ = memory->empty() ? 0 : memory->front().rows();
-  memory_ = memory;
-}
-
 void StoredRoots::values(std::span<const Index> rows, std::span<const Index> columns,
                          double* const* out, Index stride) const {
   const bool together =
@@ -238,7 +231,7 @@ void StoredRoots::values(std::span<const Index> rows, std::span<const Index> col
   for (std::size_t r = 0; r < roots_.size(); ++r) {
     if (!out[r]) continue;
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      const double* row = stored_row(static_cast<Index>(r), rows[k]);
+      const double* row = roots_[r].row(rows[k]).data();
       double* to = out[r] + static_cast<Index>(k) * stride;
       if (together)
         std::copy_n(row + columns.front(), columns.size(), to);
@@ -250,12 +243,14 @@ void StoredRoots::values(std::span<const Index> rows, std::span<const Index> col
 
 void StoredRoots::diagonals(std::span<const Index> rows, double* const* out) const {
   for (std::size_t r = 0; r < roots_.size(); ++r)
-    for (std::size_t k = 0; k < rows.size(); ++k) out[r][k] = roots_[r][rows[k] * n_ + rows[k]];
+    for (std::size_t k = 0; k < rows.size(); ++k) out[r][k] = roots_[r](rows[k], rows[k]);
 }
 
 double StoredRoots::bytes() const {
-  return static_cast<double>(sizeof(double)) * static_cast<double>(n_ * n_) *
-         static_cast<double>(roots_.size());
+  double sum = 0;
+  for (const Matrix& R : roots_)
+    sum += static_cast<double>(sizeof(double)) * static_cast<double>(R.size());
+  return sum;
 }
 
 }  // namespace coterie

@@ -122,26 +122,21 @@ class TaskGrams {
   bool in_order_ = false;  // sample i of the task is sample i of the source
 };
 
-// Roots in memory, each a symmetric matrix, row after row.
+// Roots in memory, each a symmetric matrix.
 class StoredRoots : public RootSource {
  public:
-  explicit StoredRoots(std::vector<Matrix> roots);
-  // Of n samples, where `memory` holds them.
-  StoredRoots(std::vector<const double*> roots, Index n, std::shared_ptr<const void> memory)
-      : roots_(std::move(roots)), n_(n), memory_(std::move(memory)) {}
+  explicit StoredRoots(std::vector<Matrix> roots) : roots_(std::move(roots)) {}
   void values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
               Index stride) const override;
   void diagonals(std::span<const Index> rows, double* const* out) const override;
   const double* stored_row(Index root, Index i) const override {
-    return roots_[static_cast<std::size_t>(root)] + i * n_;
+    return roots_[static_cast<std::size_t>(root)].row(i).data();
   }
   double bytes() const override;
   double work() const override { return 0; }
 
  private:
-  std::vector<const double*> roots_;
-  Index n_ = 0;
-  std::shared_ptr<const void> memory_;
+  std::vector<Matrix> roots_;
 };
 
 }  // namespace coterie

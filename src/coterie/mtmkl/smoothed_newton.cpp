@@ -281,7 +281,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
   SmoothedPath path;
   Groups groups_before;
   constexpr Index most_steps = 80;
-  constexpr Index patience = 10;  // steps in which the gap must halve
+  constexpr Index patience = 10;  // steps in which a gap that will do must halve to be worth more
   double mark = std::numeric_limits<double>::infinity();
   Index marked = 0;
   const double tolerance = settings.gap_tolerance;
@@ -336,7 +336,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       mark = gap;
       marked = path.iterations;
     }
-    if (path.iterations >= marked + patience) break;
+    if (gap <= settings.enough && path.iterations >= marked + patience) break;
     ++path.iterations;
     if (!newton.step()) break;
   }
