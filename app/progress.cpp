@@ -91,9 +91,13 @@ bool Monitor::step(const Progress& progress) {
   const std::lock_guard lock(mutex_);
   std::string line = fmt::format("{}: ", phase_);
   if (progress.parts > 1) line += fmt::format("part {} of {}, ", progress.part + 1, progress.parts);
-  line += fmt::format("step {}, objective {:.6g}, gap {:.1e}, {} group{}, {:.1f} s",
-                      progress.outer_step, progress.primal, progress.gap, progress.groups,
-                      progress.groups == 1 ? "" : "s", watch_.seconds());
+  if (progress.groups == 0)
+    line += fmt::format("first SVMs, {:.1f} s", watch_.seconds());
+  else
+    line += fmt::format("step {}, objective {:.6g}, gap {:.1e}, {} group{}, {:.1f} s",
+                        progress.outer_step, progress.primal, progress.gap, progress.groups,
+                        progress.groups == 1 ? "" : "s", watch_.seconds());
+  if (progress.common) line += " (lambda = inf)";
   show(line, false);
   if (time_limit_seconds_ && watch_.seconds() >= *time_limit_seconds_) timed_out_ = true;
   return !timed_out_ && !interrupted();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "coterie/mtmkl/settings.hpp"
@@ -83,9 +84,10 @@ std::string tasks_text(const Model& model) {
 
 std::string lambda_text(const Model& model) {
   const std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
-  return parse_lambda(model.settings.lambda).relative
-             ? fmt::format("{} ({})", value, model.settings.lambda)
-             : value;
+  if (!parse_lambda(model.settings.lambda).relative) return value;
+  const bool kept =
+      std::isfinite(model.certificate.lambda);  // else: stopped, or fused by any lambda
+  return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ", model.settings.lambda);
 }
 
 Json json_fit(const Model& model) {

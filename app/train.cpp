@@ -229,7 +229,8 @@ void add_train(CLI::App& program, Action& chosen) {
              "seconds after which the fit stops and is kept", "a number >= 0", 0.0);
   command
       .add_option("--memory", options->memory,
-                  "memory to stay within, such as 512MB or 1.5GB; less of it means more computing, "
+                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; less of it "
+                  "means more computing, "
                   "not another answer (default: 9/10 of the machine's)")
       ->type_name("SIZE");
   add_threads(command, options->threads);

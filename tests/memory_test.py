@@ -32,6 +32,16 @@ def many_tasks(folder, source):
     return []
 
 
+def many_free_vectors(folder, source):
+    table(folder / "d.csv", source.normal(size=(30000, 6)), 120)
+    return ["--kernels", "gauss:1,2,4 linear", "-C", "1000"]
+
+
+def many_pairs(folder, source):
+    table(folder / "d.csv", source.normal(size=(12000, 3)), 1500)
+    return ["--kernels", "linear gauss:2"]
+
+
 def a_given_matrix(folder, source):
     X = source.normal(size=(1500, 8))
     table(folder / "d.csv", X, 3)
@@ -66,7 +76,7 @@ def run(program, folder, options, memory):
     return done.returncode, done.stderr, float(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks, a_given_matrix, divisors])
+@pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks, many_free_vectors, many_pairs, a_given_matrix, divisors])
 def test_the_limit_is_kept(program_path, tmp_path, shape):
     options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
     code, errors, _ = run(program_path, tmp_path, options, 1e6)

@@ -57,6 +57,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     Progress report;
     report.part = k;
     report.parts = std::ssize(parts);
+    report.common = std::isinf(problem.lambda);
     const std::size_t i = static_cast<std::size_t>(k);
     results[i] = solve_part(problem, parts[i], part_settings, floor, serial, report, start, shared);
   });

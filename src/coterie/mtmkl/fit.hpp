@@ -33,7 +33,8 @@ struct Progress {
   Phase phase = Phase::proof;
   Index outer_step = 0;
   double primal = 0, dual = 0, gap = 0;
-  Index groups = 0;
+  Index groups = 0;           // 0: nothing is known yet
+  bool common = false;        // lambda = inf
   Index part = 0, parts = 1;  // of the task graph
 };
 using ProgressCallback = std::function<bool(const Progress&)>;  // false: stop

@@ -20,7 +20,8 @@ constexpr double states_of_task = 4;  // products and curvatures of the points t
 constexpr double matrices_of_newton = 3;
 // As read, support vectors of the model, and those on their way into the file.
 constexpr double copies_of_data = 3;
-constexpr double copies_of_pairs = 6;  // duals of the pairs in the solver and the model
+constexpr double copies_of_pairs = 6;   // duals of the pairs in the solver and the model
+constexpr double numbers_of_pair = 12;  // their ends, weights, lengths and curvatures
 
 }  // namespace
 
@@ -55,7 +56,7 @@ MemoryPlan plan_memory(const Dataset& data, const TrainSettings& settings,
   const double free = std::min(largest, static_cast<double>(kMostFree));
   plan.fixed += program + workers * (per_thread + number * matrices_of_newton * free * free) +
                 number * copies_of_data * static_cast<double>(data.X.size()) +
-                number * copies_of_pairs * edges * M;
+                number * edges * (copies_of_pairs * M + numbers_of_pair);
   // Every block of columns has its own copy of the data; distances may need it centred, and a moment ago there was one more.
   std::map<std::vector<Index>, double> copies;
   double precomputed = 0;

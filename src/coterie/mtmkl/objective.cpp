@@ -7,10 +7,6 @@ namespace coterie {
 
 namespace {
 
-// So many free support vectors have their kernel kept from the SVM to the curvature; of more it is mixed again, which is little
-// beside its factors.
-constexpr Index kKept = 256;
-
 std::vector<Index> free_support(const TaskSvm& task,
                                 const TaskState& state) {  // places in `support`
   std::vector<Index> free;
@@ -42,7 +38,7 @@ Eigen::MatrixXd lower_half(MixedGram& K, const std::vector<Index>& places) {
 }  // namespace
 
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance, RowPool& pool) {
+                        double svm_gap_tolerance, RowPool& pool, Index kept) {
   MixedGram& K = task.gram();
   K.set_weights(theta);
   K.lend(pool.take());
@@ -52,7 +48,7 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) state.support.push_back(k);
   const std::vector<Index> free = free_support(task, state);
-  if (std::ssize(free) <= kKept) state.A = lower_half(K, at(state.support, free));
+  if (std::ssize(free) <= kept) state.A = lower_half(K, at(state.support, free));
   pool.give_back(K.take_back());
   K.products(state.support, state.support, beta.data(), state.K_beta);
   state.g = -0.5 * state.K_beta.transpose() * beta(state.support);

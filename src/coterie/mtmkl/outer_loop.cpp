@@ -30,6 +30,14 @@ class PartSolver {
     const bool newton = settings.solver == Solver::newton;
     double area = 0;
     for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
+    // The kernels of free support vectors that wait for their curvature, of the two points that a step compares, have a quarter.
+    double waiting = 0;
+    for (const Vector& y : problem.y) {
+      const double size = static_cast<double>(std::min(kKept, y.size()));
+      waiting += 2 * sizeof(double) * size * size;
+    }
+    kept_ = waiting <= 0.25 * settings.memory ? kKept : 0;
+    const double memory = kept_ > 0 ? 0.75 * settings.memory : settings.memory;
     tasks_.resize(part.tasks.size());
     parallel_for(std::ssize(tasks_), settings.threads, [&](Index k) {
       const std::size_t i = static_cast<std::size_t>(part.tasks[static_cast<std::size_t>(k)]);
@@ -40,7 +48,7 @@ class PartSolver {
       else
         task = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n),
                                          problem.C[i], newton ? kWhole : n,
-                                         settings.memory * static_cast<double>(n * n) / area);
+                                         memory * static_cast<double>(n * n) / area);
       tasks_[static_cast<std::size_t>(k)] = task.get();
     });
   }
@@ -51,7 +59,7 @@ class PartSolver {
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
     return gather(std::move(theta), std::move(groups), [&](std::size_t i, ConstVectorRef theta_i) {
-      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_);
+      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_, kept_);
     });
   }
 
@@ -68,7 +76,7 @@ class PartSolver {
       resumed[i] = same ? 1 : 0;
       if (same) tasks_[i]->gram().set_weights(theta_i);
       return same ? std::move(last.state)
-                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_);
+                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_, kept_);
     });
     svm_solves -= std::count(resumed.begin(), resumed.end(), 1);
     return x;
@@ -240,6 +248,7 @@ class PartSolver {
   double penalty_;
   Vector kappa_;
   RowPool& pool_;
+  Index kept_ = kKept;  // of objective.hpp
   std::vector<TaskSvm*> tasks_;
 };
 
@@ -478,7 +487,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     nu = next.nu;
     if (accepted) {
       x = std::move(y);
-      settled = last && length == 1;
+      settled = last && length == 1 && (is_large(part) || next.gap <= inner_tolerance);
       failures = 0;
       continue;
     }
