@@ -11,6 +11,7 @@ import pytest
 def table(path, X, tasks, seed=0):
     source = np.random.default_rng(seed)
     labels = np.where(X[:, 0] - X[:, 0].mean() + source.normal(size=len(X)) > 0, "a", "b")
+    labels[:tasks], labels[tasks : 2 * tasks] = "a", "b"  # both in every task
     with open(path, "w") as file:
         file.write(",".join(f"f{k + 1}" for k in range(X.shape[1])) + ",label,task\n")
         for row, label, number in zip(X, labels, range(len(X))):
