@@ -16,4 +16,5 @@
 #include "coterie/mtmkl/settings.hpp"    // TrainSettings
 #include "coterie/mtmkl/train.hpp"       // prepare, fit_prepared, make_model
 #include "coterie/mtmkl/verify.hpp"      // verify: the separate check of the proof
+#include "coterie/stats/scores.hpp"      // accuracy, auc, log_loss
 #include "coterie/svm/svm.hpp"           // solve_svm
