@@ -28,7 +28,102 @@ void deal_out(std::vector<Index> members, double share, Random& random, std::vec
   rest.insert(rest.end(), members.begin() + count, members.end());
 }
 
+// Rows of a dataset that play the same part in the same tasks, in order of first appearance.
+std::vector<std::vector<Index>> strata_of(const Dataset& data) {
+  std::vector<std::vector<Index>> roles(static_cast<std::size_t>(data.X.rows()));
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    for (Index i = 0; i < task.size(); ++i) {
+      const auto row = static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)]);
+      roles[row].push_back(static_cast<Index>(2 * t) + (task.y[i] > 0 ? 1 : 0));
+    }
+  }
+  std::map<std::vector<Index>, std::size_t> seen;
+  std::vector<std::vector<Index>> strata;
+  for (std::size_t row = 0; row < roles.size(); ++row) {
+    if (roles[row].empty()) continue;
+    const auto [place, is_new] = seen.emplace(std::move(roles[row]), strata.size());
+    if (is_new) strata.emplace_back();
+    strata[place->second].push_back(static_cast<Index>(row));
+  }
+  return strata;
+}
+
+// The split that holds out the rows of which held_out is true.
+Split split_by_row(const Dataset& data, const std::vector<bool>& held_out) {
+  Split split;
+  for (const Task& task : data.tasks) {
+    std::vector<Index>& train = split.train.emplace_back();
+    std::vector<Index>& rest = split.rest.emplace_back();
+    bool classes[2] = {false, false};
+    for (Index i = 0; i < task.size(); ++i) {
+      const bool out = held_out[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])];
+      (out ? rest : train).push_back(i);
+      if (!out) classes[task.y[i] > 0] = true;
+    }
+    for (const int k : {0, 1})
+      if (!classes[k])
+        throw InputError(fmt::format(
+            "task '{}' has too few rows of class '{}' to hold some out and train on the others. "
+            "Give it at least two of each class, or leave the task out.",
+            task.name, k == 0 ? task.negative : task.positive));
+  }
+  return split;
+}
+
 }  // namespace
+
+std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t seed) {
+  if (folds < 2) throw InputError(fmt::format("--folds is {}; it must be at least 2.", folds));
+  Random random(seed);
+  std::vector<Index> part(static_cast<std::size_t>(data.X.rows()), -1);
+  Index next = 0;
+  for (std::vector<Index>& rows : strata_of(data)) {
+    random.shuffle(rows);
+    for (const Index row : rows) part[static_cast<std::size_t>(row)] = next++ % folds;
+  }
+  if (next < folds)
+    throw InputError(fmt::format("--folds is {}, but there are only {} rows.", folds, next));
+  std::vector<Split> out;
+  for (Index k = 0; k < folds; ++k) {
+    std::vector<bool> held_out;
+    for (const Index p : part) held_out.push_back(p == k);
+    out.push_back(split_by_row(data, held_out));
+  }
+  return out;
+}
+
+Split hold_out_tasks(const Dataset& data, double share, std::uint64_t seed) {
+  if (!(share > 0 && share < 1))
+    throw InputError(fmt::format("--hold-out is {}; it must be between 0 and 1.", share));
+  Random random(seed);
+  std::vector<bool> held_out(static_cast<std::size_t>(data.X.rows()), false);
+  for (std::vector<Index>& rows : strata_of(data)) {
+    std::vector<Index> train, rest;
+    deal_out(std::move(rows), 1 - share, random, train, rest);
+    for (const Index row : rest) held_out[static_cast<std::size_t>(row)] = true;
+  }
+  return split_by_row(data, held_out);
+}
+
+std::vector<std::vector<Index>> resample_tasks(const Dataset& data, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Index> times(static_cast<std::size_t>(data.X.rows()), 0);
+  for (const std::vector<Index>& rows : strata_of(data))
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      ++times[static_cast<std::size_t>(
+          rows[static_cast<std::size_t>(random.below(std::ssize(rows)))])];
+  std::vector<std::vector<Index>> out;
+  for (const Task& task : data.tasks) {
+    std::vector<Index>& positions = out.emplace_back();
+    for (Index i = 0; i < task.size(); ++i)
+      positions.insert(positions.end(),
+                       static_cast<std::size_t>(
+                           times[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])]),
+                       i);
+  }
+  return out;
+}
 
 Split split_tasks(const Dataset& data, double train_share, std::uint64_t seed) {
   check_share(train_share);

@@ -100,5 +100,96 @@ TEST(Split, ErrorsSayWhatIsAllowed) {
             "row 0 does not exist; there are 0 rows, counted from 0.");
 }
 
+Dataset three_classes() {
+  Samples samples;
+  samples.X = Matrix::Random(60, 2);
+  samples.features = {"a", "b"};
+  samples.labels = {"x", "y", "z"};
+  for (Index i = 0; i < 60; ++i) samples.label.push_back(i < 11 ? 0 : i < 31 ? 1 : 2);
+  return cast_into_tasks(std::move(samples), Casting::one_vs_one);
+}
+
+TEST(FoldTasks, HoldEveryRowOutOnceInAllItsTasks) {
+  const Dataset data = three_classes();
+  const std::vector<Split> folds = fold_tasks(data, 5, 7);
+  ASSERT_EQ(folds.size(), 5u);
+  std::map<Index, Index> fold_of_row;
+  for (std::size_t k = 0; k < folds.size(); ++k)
+    for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+      expect_partition(folds[k].train[t], folds[k].rest[t], data.tasks[t].size());
+      for (const Index i : folds[k].rest[t]) {
+        const Index row = data.tasks[t].rows[static_cast<std::size_t>(i)];
+        const auto [place, is_new] = fold_of_row.emplace(row, static_cast<Index>(k));
+        EXPECT_EQ(place->second, static_cast<Index>(k)) << "row " << row;
+      }
+    }
+  EXPECT_EQ(fold_of_row.size(), 60u);
+  // Classes of 11, 20 and 29 rows, and all 60, are spread as evenly as whole numbers allow.
+  for (const auto& [first, count] : {std::pair<Index, Index>{0, 11}, {11, 20}, {31, 29}, {0, 60}}) {
+    std::map<Index, Index> sizes;
+    for (Index row = first; row < first + count; ++row) ++sizes[fold_of_row[row]];
+    for (Index k = 0; k < 5; ++k) {
+      EXPECT_GE(sizes[k], count / 5);
+      EXPECT_LE(sizes[k], (count + 4) / 5);
+    }
+  }
+  EXPECT_EQ(folds, fold_tasks(data, 5, 7));
+  EXPECT_FALSE(folds == fold_tasks(data, 5, 8));
+}
+
+TEST(FoldTasks, SaysWhichTaskHasTooFewRows) {
+  Dataset data = three_classes();
+  data.tasks.resize(1);
+  Task& task = data.tasks.front();
+  task.rows.resize(12);  // eleven of x, one of y
+  task.y.conservativeResize(12);
+  try {
+    fold_tasks(data, 3, 1);
+    FAIL() << "one row of a class was accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "task 'x|y' has too few rows of class 'y' to hold some out and train on the "
+                 "others. Give it at least two of each class, or leave the task out.");
+  }
+  EXPECT_THROW(fold_tasks(three_classes(), 1, 1), InputError);
+  EXPECT_THROW(fold_tasks(three_classes(), 61, 1), InputError);
+}
+
+TEST(HoldOutTasks, HoldsOutTheShareOfEveryClass) {
+  const Dataset data = three_classes();
+  const Split split = hold_out_tasks(data, 0.3, 2);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    expect_partition(split.train[t], split.rest[t], data.tasks[t].size());
+    for (const double y : {-1.0, 1.0}) {
+      const auto of_class = [&](Index i) { return data.tasks[t].y[i] == y; };
+      const auto all = static_cast<double>((data.tasks[t].y.array() == y).count());
+      EXPECT_EQ(std::ranges::count_if(split.train[t], of_class), std::lround(0.7 * all));
+    }
+  }
+  EXPECT_THROW(hold_out_tasks(data, 1, 2), InputError);
+}
+
+TEST(ResampleTasks, DrawsRowsTogetherAndKeepsTheSizeOfClasses) {
+  const Dataset data = three_classes();
+  const std::vector<std::vector<Index>> drawn = resample_tasks(data, 4);
+  std::map<Index, Index> times;  // by row, from the first task that uses it
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    ASSERT_EQ(std::ssize(drawn[t]), task.size());
+    std::map<Index, Index> here;
+    double positive = 0;
+    for (const Index i : drawn[t]) {
+      ++here[task.rows[static_cast<std::size_t>(i)]];
+      positive += task.y[i] > 0;
+    }
+    EXPECT_EQ(positive, static_cast<double>((task.y.array() > 0).count()));
+    for (const auto& [row, count] : here) {
+      const auto [place, is_new] = times.emplace(row, count);
+      EXPECT_EQ(place->second, count) << "row " << row;
+    }
+  }
+  EXPECT_LT(times.size(), 60u);  // some row is drawn twice
+}
+
 }  // namespace
 }  // namespace coterie

@@ -194,10 +194,16 @@ std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
   return tasks;
 }
 
-// The divisors (26) and (27).
-void find_divisors(const std::vector<Kernel>& kernels, const Normalisation& normalisation,
-                   int threads, Grams& grams) {
-  const Index T = std::ssize(grams.tasks);
+}  // namespace
+
+Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
+                       const Normalisation& normalisation, int threads) {
+  Divisors found{Vector::Ones(std::ssize(kernels)), {}};
+  const bool scaled = normalisation.kind == Normalisation::Kind::variance ||
+                      normalisation.kind == Normalisation::Kind::tail;
+  if (!scaled || tasks.empty()) return found;
+  const SingleThreadedBlas guard;
+  const Index T = std::ssize(tasks);
   const Index M = std::ssize(kernels);
   const bool use_tail = normalisation.kind == Normalisation::Kind::tail;
   Matrix variances(T, M);
@@ -206,7 +212,7 @@ void find_divisors(const std::vector<Kernel>& kernels, const Normalisation& norm
   parallel_for(T * M, threads, [&](Index item) {
     const Index t = item / M;
     const Index m = item % M;
-    const Matrix K = grams.tasks[t].kernel(m);
+    const Matrix K = tasks[static_cast<std::size_t>(t)].kernel(m);
     variances(t, m) = variance(K);
     tails(t, m) = use_tail ? tail(K, normalisation.h) : 0;
     diagonals(t, m) = 0;
@@ -228,16 +234,26 @@ void find_divisors(const std::vector<Kernel>& kernels, const Normalisation& norm
           "kernel '{}' is constant on the data, so --normalise {} has nothing to divide by. Remove "
           "the kernel, or use --normalise cosine.",
           to_string(kernels[m]), to_string(normalisation)));
-    grams.divisors[m] = mean_variance;
+    found.values[m] = mean_variance;
     if (use_tail) {
       const double bound = kLeastTail * mean_variance;
-      if (mean_tail < bound) grams.bounded.push_back(m);
-      grams.divisors[m] = std::max(mean_tail, bound);
+      if (mean_tail < bound) found.bounded.push_back(m);
+      found.values[m] = std::max(mean_tail, bound);
     }
   }
+  return found;
 }
 
-}  // namespace
+void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors) {
+  if (tasks.empty() || (divisors.array() == 1).all()) return;
+  std::vector<KernelTerm> terms;
+  for (Index m = 0; m < divisors.size(); ++m) {
+    terms.push_back(tasks.front().powers().term(m));
+    terms.back().factor /= divisors[m];
+  }
+  const auto powers = std::make_shared<const KernelPowers>(std::move(terms));
+  for (TaskGrams& task : tasks) task = TaskGrams(task, powers);
+}
 
 Normalisation parse_normalisation(const std::string& text) {
   if (text == "cosine") return {.kind = Normalisation::Kind::cosine};
@@ -299,7 +315,6 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
   for (const Task& task : data.tasks) check_task(data, task, kernels, plan, *roots);
 
   Grams grams;
-  grams.divisors = Vector::Ones(std::ssize(kernels));
   const auto make = [&](const std::shared_ptr<const KernelPowers>& powers) {
     if (storage == Storage::stored) return store(data, *roots, powers, threads);
     std::vector<TaskGrams> tasks;
@@ -312,15 +327,10 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
       if (kernels[m].kind == Kind::precomputed)
         check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
 
-  const bool scaled = normalisation.kind == Normalisation::Kind::variance ||
-                      normalisation.kind == Normalisation::Kind::tail;
-  if (!scaled || data.tasks.empty()) return grams;
-  find_divisors(kernels, normalisation, threads, grams);
-  std::vector<KernelTerm> terms = plan.terms;
-  for (std::size_t m = 0; m < terms.size(); ++m)
-    terms[m].factor = 1 / grams.divisors[static_cast<Index>(m)];
-  const auto powers = std::make_shared<const KernelPowers>(std::move(terms));
-  for (TaskGrams& task : grams.tasks) task = TaskGrams(task, powers);
+  Divisors found = find_divisors(grams.tasks, kernels, normalisation, threads);
+  divide(grams.tasks, found.values);
+  grams.divisors = std::move(found.values);
+  grams.bounded = std::move(found.bounded);
   return grams;
 }
 

@@ -63,6 +63,15 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
                     int threads, Storage storage = Storage::stored, double largest_C = 1);
 
+// The divisors (25)-(27) of kernels that were divided by nothing yet.
+struct Divisors {
+  Vector values;               // one per kernel
+  std::vector<Index> bounded;  // as in Grams
+};
+Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
+                       const Normalisation& normalisation, int threads);
+void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors);
+
 // Kernel values between rows of A and rows of B (a.rows x b.rows), for prediction; divided by nothing but the norms.
 // Not for precomputed kernels. B should be the samples of the model: distances are computed around their mean.
 Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B);

@@ -223,6 +223,46 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
   return K;
 }
 
+TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
+  std::vector<Index> places;
+  for (const Index i : samples) places.push_back(whole.samples()[static_cast<std::size_t>(i)]);
+  const bool stored = whole.n() > 0 && whole.source().stored_row(0, 0) != nullptr;
+  if (!stored) return TaskGrams(whole.shared_source(), whole.shared_powers(), std::move(places));
+  const Index n = std::ssize(places);
+  std::vector<Matrix> roots(static_cast<std::size_t>(whole.powers().roots()), Matrix(n, n));
+  std::vector<double*> out;
+  for (Matrix& root : roots) out.push_back(root.data());
+  whole.source().values(places, places, out.data(), n);
+  std::iota(places.begin(), places.end(), Index{0});
+  return TaskGrams(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
+                   std::move(places));
+}
+
+Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,
+                       std::span<const Index> columns, ConstVectorRef theta, ConstVectorRef beta) {
+  const KernelPowers& powers = whole.powers();
+  const KernelPowers::Recipe recipe = powers.recipe(theta);
+  const Index count = std::ssize(columns);
+  std::vector<Matrix> roots(static_cast<std::size_t>(powers.roots()));
+  std::vector<double*> out(roots.size(), nullptr);
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    if (!recipe.needs(static_cast<Index>(r))) continue;
+    roots[r].resize(std::ssize(rows), count);
+    out[r] = roots[r].data();
+  }
+  whole.root_values(rows, columns, out.data(), count);
+  Vector decisions(std::ssize(rows));
+  Vector mixed(count);
+  std::vector<const double*> values(roots.size(), nullptr);
+  for (Index i = 0; i < decisions.size(); ++i) {
+    for (std::size_t r = 0; r < roots.size(); ++r)
+      values[r] = out[r] ? out[r] + i * count : nullptr;
+    powers.mix(recipe, values.data(), count, mixed.data());
+    decisions[i] = mixed.dot(beta);
+  }
+  return decisions;
+}
+
 void StoredRoots::values(std::span<const Index> rows, std::span<const Index> columns,
                          double* const* out, Index stride) const {
   const bool together =

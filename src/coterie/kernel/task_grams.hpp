@@ -99,6 +99,8 @@ class TaskGrams {
   const KernelPowers& powers() const { return *powers_; }
   const RootSource& source() const { return *source_; }
   const std::vector<Index>& samples() const { return samples_; }
+  std::shared_ptr<const RootSource> shared_source() const { return source_; }
+  std::shared_ptr<const KernelPowers> shared_powers() const { return powers_; }
 
   // out[root][k * stride + l] = R(rows[k], columns[l]), samples of the task, where `out` is not null.
   void root_values(std::span<const Index> rows, std::span<const Index> columns, double* const* out,
@@ -121,6 +123,13 @@ class TaskGrams {
   std::vector<Index> samples_;
   bool in_order_ = false;  // sample i of the task is sample i of the source
 };
+
+// Some samples of a task, in any order, perhaps repeated: what is stored is copied, what is computed when asked for stays so.
+TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples);
+
+// Decision values without bias, sum_j K(theta)_ij beta_j, at some samples i of a task, with beta over some others j.
+Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,
+                       std::span<const Index> columns, ConstVectorRef theta, ConstVectorRef beta);
 
 // Roots in memory, each a symmetric matrix.
 class StoredRoots : public RootSource {

@@ -13,10 +13,21 @@ namespace coterie {
 
 namespace {
 
-Vector costs_of_tasks(const Dataset& data, const TrainSettings& settings,
-                      const std::map<std::string, double>& task_C) {
+// C for every sample; balanced: C n / (2 n_class), so that both classes weigh the same.
+Vector sample_costs(const Vector& y, double C, bool balanced) {
+  Vector costs = Vector::Constant(y.size(), C);
+  if (!balanced) return costs;
+  const double n = static_cast<double>(y.size());
+  const double positive = static_cast<double>((y.array() > 0).count());
+  for (Index i = 0; i < y.size(); ++i) costs[i] *= n / (2 * (y[i] > 0 ? positive : n - positive));
+  return costs;
+}
+
+}  // namespace
+
+Vector task_costs(const Dataset& data, const TrainSettings& settings, const TrainExtras& extras) {
   Vector C = Vector::Constant(std::ssize(data.tasks), settings.C);
-  for (const auto& entry : task_C) {
+  for (const auto& entry : extras.task_C) {
     const std::string& name = entry.first;
     const double value = entry.second;
     const auto place = std::find_if(data.tasks.begin(), data.tasks.end(),
@@ -36,21 +47,9 @@ Vector costs_of_tasks(const Dataset& data, const TrainSettings& settings,
   return C;
 }
 
-// C for every sample; balanced: C n / (2 n_class), so that both classes weigh the same.
-Vector sample_costs(const Vector& y, double C, bool balanced) {
-  Vector costs = Vector::Constant(y.size(), C);
-  if (!balanced) return costs;
-  const double n = static_cast<double>(y.size());
-  const double positive = static_cast<double>((y.array() > 0).count());
-  for (Index i = 0; i < y.size(); ++i) costs[i] *= n / (2 * (y[i] > 0 ? positive : n - positive));
-  return costs;
-}
-
-}  // namespace
-
 std::vector<Vector> sample_costs(const Dataset& data, const TrainSettings& settings,
                                  const TrainExtras& extras) {
-  const Vector task_C = costs_of_tasks(data, settings, extras.task_C);
+  const Vector task_C = task_costs(data, settings, extras);
   std::vector<Vector> costs;
   for (std::size_t t = 0; t < data.tasks.size(); ++t)
     costs.push_back(sample_costs(data.tasks[t].y, task_C[static_cast<Index>(t)],
@@ -71,7 +70,7 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   Prepared prepared;
   const Normalisation normalisation = parse_normalisation(settings.normalise);
   prepared.kernels = prepare_kernels(settings.kernels, normalisation, data.features);
-  prepared.task_C = costs_of_tasks(data, settings, extras.task_C);
+  prepared.task_C = task_costs(data, settings, extras);
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
   prepared.C = sample_costs(data, settings, extras);

@@ -19,6 +19,9 @@ struct TrainExtras {
   TaskGraph graph;
 };
 
+// C of every task, before class weights.
+Vector task_costs(const Dataset& data, const TrainSettings& settings, const TrainExtras& extras);
+
 // C of every sample, [task], with the weights of tasks and classes; and the largest of all.
 std::vector<Vector> sample_costs(const Dataset& data, const TrainSettings& settings,
                                  const TrainExtras& extras);

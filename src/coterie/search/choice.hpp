@@ -1,0 +1,41 @@
+// Choosing a point of a grid by its cross-validated scores, and how far the choice can be trusted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coterie/search/grid_scores.hpp"
+
+namespace coterie {
+
+// Best score first; of equal scores the stronger sharing (larger lambda), then the smaller C, then the earlier norm and normalisation.
+struct Ranked {
+  GridPoint point;
+  double score = 0;
+  double standard_error = 0;  // NaN when there is one fold and one task
+};
+std::vector<Ranked> rank_points(const GridScores& scores);
+
+// The strongest sharing, then the smallest C, whose score is within one standard error of the best.
+GridPoint one_standard_error(const std::vector<Ranked>& ranked, Score score);
+
+// How sure a choice is.
+//
+//   within         points whose score is within one standard error of the best: the data do not tell them apart
+//   chosen_again   share of bootstrap resamples of the (fold, task) scores in which the same point is best
+//   near           share in which a point of the same norm and normalisation at most one step away in C and lambda is best
+//   optimism       by how much the best score flatters: mean over folds of the difference between the fold's own best point and
+//                  the point chosen (Tibshirani and Tibshirani, 2009); NaN with a single fold
+struct Confidence {
+  Index within = 0;
+  double chosen_again = 0, near = 0, optimism = 0;
+  Index resamples = 0;
+};
+Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ranked,
+                        const GridPoint& chosen, Index resamples, std::uint64_t seed);
+
+// Coarse to fine: the points of one norm and normalisation at every `step`-th C and lambda, the ends included, that lie within one
+// step of the points given; without points, of all of them.
+std::vector<GridPoint> refine(const Grid& grid, Index step, const std::vector<GridPoint>& around);
+
+}  // namespace coterie

@@ -1,0 +1,142 @@
+#include "coterie/search/fold.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "coterie/math/parallel.hpp"
+
+namespace coterie {
+
+namespace {
+
+// The tasks with only the samples listed, without features.
+Dataset tasks_only(const Dataset& data, const std::vector<std::vector<Index>>& kept) {
+  Dataset out;
+  out.features = data.features;
+  out.classes = data.classes;
+  out.casting = data.casting;
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    Task& some = out.tasks.emplace_back();
+    some.name = task.name;
+    some.negative = task.negative;
+    some.positive = task.positive;
+    some.y = task.y(kept[t]);
+    for (const Index i : kept[t]) some.rows.push_back(task.rows[static_cast<std::size_t>(i)]);
+  }
+  return out;
+}
+
+std::vector<Index> training_rows(const Dataset& data, const Split& split) {
+  std::set<Index> rows;
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    for (const Index i : split.train[t])
+      rows.insert(data.tasks[t].rows[static_cast<std::size_t>(i)]);
+  return {rows.begin(), rows.end()};
+}
+
+Fold make_fold(const SearchData& search, const Split& split, const Normalisation& normalisation,
+               const WholeGrams& grams) {
+  Fold fold;
+  fold.split = split;
+  fold.whole = grams.tasks;
+  Prepared& prepared = fold.prepared;
+  prepared.kernels = grams.kernels;
+  prepared.data = tasks_only(search.data, split.train);
+  const Index T = std::ssize(search.data.tasks);
+  prepared.grams.tasks.resize(static_cast<std::size_t>(T));
+  parallel_for(T, search.threads, [&](Index t) {
+    const auto k = static_cast<std::size_t>(t);
+    prepared.grams.tasks[k] = slice(fold.whole[k], split.train[k]);
+  });
+  Divisors divisors =
+      find_divisors(prepared.grams.tasks, prepared.kernels, normalisation, search.threads);
+  divide(prepared.grams.tasks, divisors.values);
+  divide(fold.whole, divisors.values);
+  prepared.grams.divisors = std::move(divisors.values);
+  prepared.grams.bounded = std::move(divisors.bounded);
+  for (const Task& task : prepared.data.tasks) prepared.y.push_back(task.y);
+  prepared.complete = search.extras.complete;
+  prepared.graph = prepared.complete ? complete_graph(T) : search.extras.graph;
+  prepared.C = sample_costs(prepared.data, search.settings, search.extras);
+  prepared.task_C = task_costs(prepared.data, search.settings, search.extras);
+  prepared.weights = WeightSet(search.settings.norm);
+  return fold;
+}
+
+}  // namespace
+
+WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
+                       const std::vector<Index>& rows) {
+  WholeGrams out;
+  out.kernels =
+      prepare_kernels(search.settings.kernels, normalisation, search.data.features);
+  TrainSettings largest = search.settings;
+  largest.C = search.largest_C;
+  const double C = largest_cost(sample_costs(search.data, largest, search.extras));
+  const Scaling scaling =
+      learn_scaling(*scaling_kind_from(search.settings.scale), search.data.X, rows);
+  const auto compute = [&](const Dataset& data) {
+    return compute_grams(data, out.kernels, {.kind = Normalisation::Kind::cosine},
+                         search.extras.precomputed, search.threads, search.storage, C)
+        .tasks;
+  };
+  if (scaling.kind == Scaling::Kind::none) {
+    out.tasks = compute(search.data);
+  } else {
+    Dataset scaled = search.data;
+    scaled.X = apply_scaling(scaling, std::move(scaled.X));
+    out.tasks = compute(scaled);
+  }
+  return out;
+}
+
+std::vector<Fold> make_folds(const SearchData& search, const std::vector<Split>& splits,
+                             const Normalisation& normalisation, GramCache& cache) {
+  const bool scaled = search.settings.scale != "none";
+  const std::vector<Kernel> kernels =
+      prepare_kernels(search.settings.kernels, normalisation, search.data.features);
+  cache.resize(splits.size());
+  std::vector<Fold> folds;
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    if (!cache[k] || cache[k]->kernels != kernels)
+      cache[k] = k > 0 && !scaled ? cache[0]
+                                  : std::make_shared<const WholeGrams>(whole_grams(
+                                        search, normalisation,
+                                        training_rows(search.data, splits[k])));
+    folds.push_back(make_fold(search, splits[k], normalisation, *cache[k]));
+  }
+  return folds;
+}
+
+Vector decisions_at(const Fold& fold, const Fit& fit, Index t, const std::vector<Index>& samples) {
+  const auto k = static_cast<std::size_t>(t);
+  std::vector<Index> support;
+  std::vector<double> beta;
+  for (Index i = 0; i < fit.alpha[k].size(); ++i) {
+    if (!(fit.alpha[k][i] > 0)) continue;
+    support.push_back(fold.split.train[k][static_cast<std::size_t>(i)]);
+    beta.push_back(fit.alpha[k][i] * fold.prepared.y[k][i]);
+  }
+  const Vector f =
+      cross_decisions(fold.whole[k], samples, support, fit.theta.row(t).transpose(),
+                      Eigen::Map<const Vector>(beta.data(), std::ssize(beta)));
+  return f.array() + fit.bias[t];
+}
+
+Storage storage_within(const SearchData& search, Index folds, double budget) {
+  const std::vector<Kernel> kernels = parse_kernels(search.settings.kernels);
+  TrainSettings largest = search.settings;
+  largest.C = search.largest_C;
+  const double roots = static_cast<double>(
+      count_roots(kernels, largest_cost(sample_costs(search.data, largest, search.extras))));
+  double whole = 0;
+  for (const Task& task : search.data.tasks)
+    whole += 8 * roots * static_cast<double>(task.size()) * static_cast<double>(task.size());
+  const double wholes = search.settings.scale == "none" ? 1 : static_cast<double>(folds);
+  return whole * (wholes + static_cast<double>(folds)) <= budget ? Storage::stored
+                                                                 : Storage::on_demand;
+}
+
+}  // namespace coterie

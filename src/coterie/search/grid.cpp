@@ -1,0 +1,208 @@
+#include "coterie/search/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "coterie/kernel/gram.hpp"
+
+namespace coterie {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr Index kLongest = 10'000;
+
+[[noreturn]] void fail(const std::string& option, const std::string& part) {
+  throw InputError(fmt::format(
+      "{} has '{}'; each entry must be a number, a power such as 2^-3, a range of powers such as "
+      "2^-10..2^10, or a range with the number of points such as 0.01..10:7{}.",
+      option, part,
+      option == "--lambda" ? ", with 'max' after a number for a share of lambda_max" : ""));
+}
+
+struct Entry {
+  double value = 0;
+  double base = 0;  // of a power; 0 when there is none
+  bool relative = false;
+};
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) return {};
+  return value;
+}
+
+Entry parse_entry(std::string_view text, const std::string& option, const std::string& part) {
+  Entry entry;
+  if (text.ends_with("max")) {
+    entry.relative = true;
+    text.remove_suffix(3);
+  }
+  const std::size_t hat = text.find('^');
+  const std::optional<double> base = number(text.substr(0, hat));
+  if (!base) fail(option, part);
+  entry.value = *base;
+  if (hat != std::string_view::npos) {
+    const std::optional<double> exponent = number(text.substr(hat + 1));
+    if (!exponent || !(*base > 0)) fail(option, part);
+    entry.base = *base;
+    entry.value = std::pow(*base, *exponent);
+  }
+  return entry;
+}
+
+// "a..b" of powers of one base, or "a..b:n".
+void add_range(const std::string& part, std::size_t dots, const std::string& option,
+               NumberList& list) {
+  const std::size_t colon = part.find(':', dots);
+  const Entry from = parse_entry(std::string_view(part).substr(0, dots), option, part);
+  const std::size_t second = dots + 2;
+  const Entry to = parse_entry(
+      std::string_view(part).substr(second, colon == std::string::npos ? std::string::npos
+                                                                       : colon - second),
+      option, part);
+  if (from.relative != to.relative || !(from.value > 0) || !(to.value > 0) ||
+      std::isinf(from.value) || std::isinf(to.value))
+    fail(option, part);
+  double steps = 0;
+  if (colon != std::string::npos) {
+    const std::optional<double> count = number(std::string_view(part).substr(colon + 1));
+    if (!count || *count < 2 || *count != std::floor(*count)) fail(option, part);
+    steps = *count - 1;
+  } else {
+    if (from.base == 0 || from.base != to.base || from.base == 1) fail(option, part);
+    steps = std::abs(std::round(std::log(to.value / from.value) / std::log(from.base)));
+    const double end = from.value * std::pow(from.base, (to.value > from.value) ==
+                                                                (from.base > 1)
+                                                            ? steps
+                                                            : -steps);
+    if (std::abs(end - to.value) > 1e-9 * to.value) fail(option, part);
+  }
+  if (steps + 1 > static_cast<double>(kLongest))
+    throw InputError(fmt::format("{} has '{}', which is {:.0f} numbers; {} is the most.", option,
+                                 part, steps + 1, kLongest));
+  const double ratio = std::log2(to.value / from.value);
+  for (double k = 0; k <= steps; ++k) {
+    double value = from.value * std::exp2(steps == 0 ? 0 : ratio * k / steps);
+    // Powers of two are exact, and the ends are as written; others lose the digits that mean nothing.
+    if (colon != std::string::npos || from.base != 2)
+      value = *number(fmt::format("{:.{}g}", value, colon == std::string::npos ? 12 : 4));
+    if (k == 0) value = from.value;
+    if (k == steps) value = to.value;
+    list.values.push_back(value);
+    list.relative.push_back(from.relative);
+  }
+}
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    std::string part = text.substr(start, end - start);
+    const std::size_t first = part.find_first_not_of(' ');
+    part = first == std::string::npos ? ""
+                                      : part.substr(first, part.find_last_not_of(' ') + 1 - first);
+    parts.push_back(std::move(part));
+    start = end + 1;
+  }
+  return parts;
+}
+
+template <typename T>
+void check_once(const std::vector<T>& values, const std::string& option) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (values[i] == values[j])
+        throw InputError(fmt::format("{} has {} twice; give each value once.", option, values[i]));
+}
+
+}  // namespace
+
+NumberList parse_numbers(const std::string& text, const std::string& option) {
+  NumberList list;
+  for (const std::string& part : split_commas(text)) {
+    const std::size_t dots = part.find("..");
+    if (dots != std::string::npos) {
+      add_range(part, dots, option, list);
+      continue;
+    }
+    const Entry entry = parse_entry(part, option, part);
+    list.values.push_back(entry.value);
+    list.relative.push_back(entry.relative);
+  }
+  return list;
+}
+
+Grid parse_grid(const GridText& text) {
+  Grid grid;
+  const NumberList C = parse_numbers(text.C, "--C");
+  for (std::size_t i = 0; i < C.values.size(); ++i)
+    if (!(C.values[i] > 0) || std::isinf(C.values[i]) || C.relative[i])
+      throw InputError(fmt::format("--C has {}{}; every C must be a number > 0.", C.values[i],
+                                   C.relative[i] ? "max" : ""));
+  grid.C = C.values;
+  check_once(grid.C, "--C");
+  std::ranges::sort(grid.C);
+
+  const NumberList lambda = parse_numbers(text.lambda, "--lambda");
+  std::vector<std::size_t> order(lambda.values.size());
+  bool relative = false, absolute = false;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+    const double value = lambda.values[i];
+    if (!(value >= 0) || (lambda.relative[i] && std::isinf(value)))
+      throw InputError(
+          fmt::format("--lambda has {}; it must be at least 0, or 'inf'.", value));
+    if (value == 0 || std::isinf(value)) continue;
+    (lambda.relative[i] ? relative : absolute) = true;
+  }
+  if (relative && absolute)
+    throw InputError(
+        "--lambda mixes numbers and shares of lambda_max; which of them shares more would change "
+        "with C. Give one kind (0 and inf go with both).");
+  check_once(lambda.values, "--lambda");
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return lambda.values[a] > lambda.values[b];
+  });
+  for (const std::size_t i : order) {
+    const double value = lambda.values[i];
+    const bool share = relative && value > 0 && !std::isinf(value);
+    grid.lambda.push_back(fmt::format("{}{}", value, share ? "max" : ""));
+  }
+
+  const NumberList norm = parse_numbers(text.norm, "--norm");
+  for (std::size_t i = 0; i < norm.values.size(); ++i)
+    if (!(norm.values[i] >= 1) || norm.relative[i])
+      throw InputError(
+          fmt::format("--norm has {}; every norm must be a number >= 1, or inf.", norm.values[i]));
+  grid.norm = norm.values;
+  check_once(grid.norm, "--norm");
+  for (const std::string& part : split_commas(text.normalise))
+    grid.normalise.push_back(to_string(parse_normalisation(part)));
+  check_once(grid.normalise, "--normalise");
+  return grid;
+}
+
+bool has_lambda(const Grid& grid, Index norm) {
+  return std::isfinite(grid.norm[static_cast<std::size_t>(norm)]);
+}
+
+TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const GridPoint& point) {
+  TrainSettings settings = base;
+  settings.C = grid.C[static_cast<std::size_t>(point.C)];
+  settings.norm = grid.norm[static_cast<std::size_t>(point.norm)];
+  settings.normalise = grid.normalise[static_cast<std::size_t>(point.normalise)];
+  settings.lambda = has_lambda(grid, point.norm)
+                        ? grid.lambda[static_cast<std::size_t>(point.lambda)]
+                        : "inf";
+  return settings;
+}
+
+}  // namespace coterie
