@@ -16,4 +16,8 @@
 #include "coterie/mtmkl/settings.hpp"    // TrainSettings
 #include "coterie/mtmkl/train.hpp"       // prepare, fit_prepared, make_model
 #include "coterie/mtmkl/verify.hpp"      // verify: the separate check of the proof
-#include "coterie/svm/svm.hpp"           // solve_svm
+#include "coterie/report/affinity.hpp"   // pictures as SVG text: as_svg
+#include "coterie/report/dendrogram.hpp"
+#include "coterie/report/heat_map.hpp"
+#include "coterie/report/weight_paths.hpp"
+#include "coterie/svm/svm.hpp"  // solve_svm
