@@ -16,5 +16,12 @@
 #include "coterie/mtmkl/settings.hpp"    // TrainSettings
 #include "coterie/mtmkl/train.hpp"       // prepare, fit_prepared, make_model
 #include "coterie/mtmkl/verify.hpp"      // verify: the separate check of the proof
-#include "coterie/stats/scores.hpp"      // accuracy, auc, log_loss
-#include "coterie/svm/svm.hpp"           // solve_svm
+#include "coterie/report/affinity.hpp"   // pictures as SVG text: as_svg
+#include "coterie/report/dendrogram.hpp"
+#include "coterie/report/heat_map.hpp"
+#include "coterie/report/weight_paths.hpp"
+#include "coterie/search/choice.hpp"  // rank_points, judge_choice
+#include "coterie/search/cross_validation.hpp"
+#include "coterie/search/grid_scores.hpp"  // score_points: cross-validated scores of a grid
+#include "coterie/stats/scores.hpp"        // accuracy, auc, log_loss
+#include "coterie/svm/svm.hpp"             // solve_svm
