@@ -1,0 +1,139 @@
+#include "problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "coterie/data/names.hpp"
+#include "coterie/io/table.hpp"
+#include "coterie/io/task_graph.hpp"
+#include "memory.hpp"
+
+namespace coterie::app {
+namespace {
+
+Casting casting_of(const ProblemOptions& options) {
+  if (options.one_vs_one && options.one_vs_rest)
+    throw InputError("--one-vs-one and --one-vs-rest are both given; choose one.");
+  if (options.one_vs_one) return Casting::one_vs_one;
+  return options.one_vs_rest ? Casting::one_vs_rest : Casting::binary;
+}
+
+// A table with the columns task and C.
+std::map<std::string, double> read_task_costs(const std::string& path) {
+  TableOptions columns;
+  columns.task = "task";
+  columns.features = {"C"};
+  columns.label_required = false;
+  const Samples table = read_samples({path}, columns);
+  std::map<std::string, double> costs;
+  for (Index i = 0; i < table.X.rows(); ++i) {
+    const std::string& name =
+        table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])];
+    if (!costs.emplace(name, table.X(i, 0)).second)
+      throw InputError(
+          fmt::format("{}: task '{}' is there twice; give each task one C.", path, name));
+  }
+  return costs;
+}
+
+TaskGraph read_graph(const std::string& path, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  TaskGraph graph;
+  for (const TaskLink& link : read_task_graph(path, names))
+    if (link.weight > 0)
+      graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
+  return graph;
+}
+
+}  // namespace
+
+void add_problem(CLI::App& command, ProblemOptions& options) {
+  add_columns(command, options.data);
+  add_column_choice(command, options.data);
+  command.add_flag("--one-vs-one", options.one_vs_one,
+                   "more than two classes: a task per pair (default: off)");
+  command.add_flag("--one-vs-rest", options.one_vs_rest,
+                   "more than two classes: a task per class (default: off)");
+}
+
+void add_resources(CLI::App& command, ProblemOptions& options) {
+  command
+      .add_option("--task-graph", options.task_graph,
+                  "CSV task_a,task_b[,weight]: the pairs drawn together (default: all)")
+      ->type_name("FILE");
+  command
+      .add_option("--task-C", options.task_C,
+                  "CSV task,C: a C of their own for some tasks (default: none)")
+      ->type_name("FILE");
+  command
+      .add_option("--memory", options.memory,
+                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; less of it "
+                  "means more computing, "
+                  "not another answer (default: 9/10 of the machine's)")
+      ->type_name("SIZE");
+  add_threads(command, options.threads);
+}
+
+void check_problem(const ProblemOptions& options) {
+  casting_of(options);
+  if (options.memory) parse_memory(*options.memory);
+}
+
+Dataset read_problem(const ProblemOptions& options) {
+  return cast_into_tasks(read_data(options.data), casting_of(options));
+}
+
+TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
+                        const Dataset& data) {
+  TrainExtras extras;
+  extras.precomputed = read_precomputed(parse_kernels(settings.kernels), {}, true);
+  if (!options.task_C.empty()) extras.task_C = read_task_costs(options.task_C);
+  extras.complete = options.task_graph.empty();
+  if (!extras.complete) extras.graph = read_graph(options.task_graph, data);
+  return extras;
+}
+
+double memory_budget(const ProblemOptions& options) {
+  return options.memory ? parse_memory(*options.memory) : 0.9 * memory_of_machine();
+}
+
+MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings,
+                    const TrainExtras& extras, const Dataset& data, bool quiet) {
+  const double budget = memory_budget(options);
+  const MemoryPlan memory = plan_memory(data, settings, extras, options.threads, budget);
+  if (memory.keeps_all())
+    keep_freed_memory();
+  else
+    return_freed_memory();
+  if (!memory.keeps_all() && !quiet)
+    fmt::print(stderr,
+               "note: the kernel values of all samples would take {}; within {} there is room for "
+               "{} of them. Those that are used most are kept, others are computed when they are "
+               "needed.\n",
+               bytes_text(memory.all), bytes_text(budget), bytes_text(memory.kernels));
+  return memory;
+}
+
+void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet) {
+  std::vector<std::string> bounded;
+  for (const Index m : prepared.grams.bounded)
+    bounded.push_back(to_string(prepared.kernels[static_cast<std::size_t>(m)]));
+  if (bounded.empty() || quiet) return;
+  fmt::print(stderr,
+             "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
+             "1/1000 of the variance.\n",
+             list_names(bounded), bounded.size() == 1 ? "has" : "have", settings.normalise);
+}
+
+void check_model_output(const std::string& path, const ProblemOptions& options) {
+  check_output(path, "the model", options.data.paths);
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+    throw InputError(
+        fmt::format("--output: {} is not a regular file; a model needs one.", path));
+}
+
+}  // namespace coterie::app

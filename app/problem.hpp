@@ -1,0 +1,43 @@
+// The options that say what is to be learnt from, shared by the commands that train: data, tasks, costs, memory.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "coterie/mtmkl/memory_plan.hpp"
+#include "coterie/mtmkl/train.hpp"
+#include "options.hpp"
+
+namespace coterie::app {
+
+struct ProblemOptions {
+  DataOptions data;
+  bool one_vs_one = false, one_vs_rest = false;
+  std::string task_graph, task_C;
+  std::optional<std::string> memory;
+  int threads = 0;
+};
+
+void add_problem(CLI::App& command, ProblemOptions& options);    // before the settings
+void add_resources(CLI::App& command, ProblemOptions& options);  // after them: --memory, --threads
+
+// Throws InputError for what is wrong before any data is read.
+void check_problem(const ProblemOptions& options);
+
+Dataset read_problem(const ProblemOptions& options);
+TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
+                        const Dataset& data);
+
+double memory_budget(const ProblemOptions& options);
+
+// The plan of one fit; tells the allocator, and the user when less than everything is kept.
+MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings,
+                    const TrainExtras& extras, const Dataset& data, bool quiet);
+
+// A note about kernels without a tail, if there are any.
+void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet);
+
+// Throws InputError unless a model can go there.
+void check_model_output(const std::string& path, const ProblemOptions& options);
+
+}  // namespace coterie::app
