@@ -23,5 +23,7 @@
 #include "coterie/search/choice.hpp"  // rank_points, judge_choice
 #include "coterie/search/cross_validation.hpp"
 #include "coterie/search/grid_scores.hpp"  // score_points: cross-validated scores of a grid
+#include "coterie/stats/calibration.hpp"   // fit_platt, fit_isotonic
+#include "coterie/stats/coupling.hpp"      // couple_pairs
 #include "coterie/stats/scores.hpp"        // accuracy, auc, log_loss
 #include "coterie/svm/svm.hpp"             // solve_svm
