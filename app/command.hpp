@@ -14,6 +14,7 @@ enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_bad_input = 2, exit_s
 using Action = std::function<int()>;
 
 void add_train(CLI::App& program, Action& chosen);
+void add_select(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
 void add_inspect(CLI::App& program, Action& chosen);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -23,10 +24,12 @@ CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& valu
                         const std::string& help, const std::string& rule,
                         Index smallest = std::numeric_limits<Index>::lowest());
 
-// All fields of a settings struct, by its visit_fields.
+// All fields of a settings struct, by its visit_fields, but those in `others`.
 template <typename Settings>
-void add_settings(CLI::App& command, Settings& settings) {
+void add_settings(CLI::App& command, Settings& settings,
+                  const std::vector<std::string>& others = {}) {
   visit_fields(settings, [&](const char* name, auto& value, const char* help, const char* rule) {
+    if (std::ranges::find(others, name) != others.end()) return;
     const std::string flags = std::string_view(name).size() == 1 ? fmt::format("-{0},--{0}", name)
                                                                  : fmt::format("--{}", name);
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)

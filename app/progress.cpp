@@ -1,9 +1,11 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
@@ -26,16 +28,30 @@ void on_signal(int) {
     case Stage::writing:
       stop_requested = true;
       return;
+    case Stage::resumable:
     case Stage::stoppable:
       if (!stop_requested.exchange(true)) {
         say_from_handler("\nstopping after this step; once more to end at once\n");
         return;
       }
+      if (current_stage.load() == Stage::resumable) {
+        say_from_handler("\nstopped; go on with --resume\n");
+        _exit(1);
+      }
       [[fallthrough]];
     case Stage::nothing_to_keep:
       say_from_handler("\nstopped; nothing was written\n");
       _exit(1);
+    case Stage::reading_only:
+      say_from_handler("\nstopped\n");
+      _exit(1);
   }
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20;
+  return known ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -75,7 +91,7 @@ void Monitor::show(const std::string& line, bool now) {
   if (quiet_ || (!now && since < (terminal_ ? 0.05 : 1.0))) return;
   last_shown_ = watch_.seconds();
   if (terminal_)
-    fmt::print(stderr, "\r\x1b[K{}", line.substr(0, 79));
+    fmt::print(stderr, "\r\x1b[K{}", line.substr(0, terminal_width() - 1));
   else
     fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
@@ -84,7 +100,51 @@ void Monitor::show(const std::string& line, bool now) {
 
 void Monitor::phase(const std::string& what) {
   phase_ = what;
+  phase_began_ = watch_.seconds();
+  first_gap_ = 0;
+  first_done_ = -1;
   show(what, true);
+}
+
+bool Monitor::go_on() {
+  if (time_limit_seconds_ && watch_.seconds() >= *time_limit_seconds_) timed_out_ = true;
+  return !timed_out_ && !interrupted();
+}
+
+bool Monitor::share(Index done, Index all, const std::string& unit) {
+  const std::lock_guard lock(mutex_);
+  if (first_done_ < 0) first_done_ = done;
+  const double here = watch_.seconds() - phase_began_;
+  std::string line = fmt::format("{}: ", phase_);
+  if (terminal_ && all > 0) {
+    constexpr Index width = 20;
+    const auto filled = static_cast<std::size_t>(width * done / all);
+    line += fmt::format("[{}{}] ", std::string(filled, '#'),
+                        std::string(static_cast<std::size_t>(width) - filled, '.'));
+  }
+  line += fmt::format("{} of {} {}, {:.0f} s", done, all, unit, here);
+  if (done > first_done_ && done < all)
+    line +=
+        fmt::format(", about {:.0f} s left", std::ceil(here * static_cast<double>(all - done) /
+                                                       static_cast<double>(done - first_done_)));
+  show(line, false);
+  return go_on();
+}
+
+// Gaps fall by about the same factor from step to step, or faster: the time left is at most about that of the steps still needed.
+std::string Monitor::time_left(const Progress& progress) {
+  const double now = watch_.seconds();
+  if (progress.groups == 0 || progress.parts > 1 || !(aim_ > 0) || !(progress.gap > aim_))
+    return "";
+  if (first_gap_ == 0 || progress.gap > first_gap_) {
+    first_gap_ = progress.gap;
+    first_gap_at_ = now;
+    return "";
+  }
+  const double gained = std::log(first_gap_ / progress.gap);
+  if (!(gained > 0.1)) return "";
+  const double left = (now - first_gap_at_) * std::log(progress.gap / aim_) / gained;
+  return fmt::format(", about {:.0f} s left", std::ceil(left));
 }
 
 bool Monitor::step(const Progress& progress) {
@@ -98,9 +158,9 @@ bool Monitor::step(const Progress& progress) {
                         progress.outer_step, progress.primal, progress.gap, progress.groups,
                         progress.groups == 1 ? "" : "s", watch_.seconds());
   if (progress.common) line += " (lambda = inf)";
+  line += time_left(progress);
   show(line, false);
-  if (time_limit_seconds_ && watch_.seconds() >= *time_limit_seconds_) timed_out_ = true;
-  return !timed_out_ && !interrupted();
+  return go_on();
 }
 
 ProgressCallback Monitor::callback() {

@@ -11,8 +11,9 @@
 namespace coterie::app {
 
 // What SIGINT and SIGTERM do at the moment:
-//   nothing_to_keep  say so and end;  stoppable  ask the solver to stop, a second one ends;  writing  wait for the file to be whole.
-enum class Stage { nothing_to_keep, stoppable, writing };
+//   nothing_to_keep  say so and end;  stoppable  ask the solver to stop, a second one ends;  resumable  the same, and what was done is in
+//   a journal;  reading_only  end: this command writes nothing;  writing  wait for the file to be whole.
+enum class Stage { nothing_to_keep, stoppable, resumable, reading_only, writing };
 void set_stage(Stage stage);
 void install_signal_handlers();
 bool interrupted();
@@ -36,18 +37,26 @@ class Monitor {
   Monitor& operator=(const Monitor&) = delete;
 
   void phase(const std::string& what);
-  void clear();                 // before other text
-  ProgressCallback callback();  // false after Ctrl-C or past the time limit
+  void clear();                         // before other text
+  void aim(double gap) { aim_ = gap; }  // where fits end, for the time left
+  ProgressCallback callback();          // false after Ctrl-C or past the time limit
+  bool share(Index done, Index all,
+             const std::string& unit);  // as the callback; a bar on a terminal
   bool timed_out() const { return timed_out_; }
 
  private:
   bool step(const Progress& progress);
+  bool go_on();
+  std::string time_left(const Progress& progress);
   void show(const std::string& line, bool now);
 
   bool quiet_, terminal_;
   std::optional<double> time_limit_seconds_;
   Stopwatch watch_;
   double last_shown_ = 0;
+  double phase_began_ = 0;
+  double aim_ = 0, first_gap_ = 0, first_gap_at_ = 0;
+  Index first_done_ = 0;  // of a share that began in an earlier run
   bool line_open_ = false, timed_out_ = false;
   std::string phase_;
   std::mutex mutex_;  // parts of a task graph may report at the same time

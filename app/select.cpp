@@ -1,0 +1,630 @@
+// coterie select: which C, lambda, norm and normalisation.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "calibration.hpp"
+#include "command.hpp"
+#include "coterie/data/fingerprint.hpp"
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/io/journal.hpp"
+#include "coterie/io/model_file.hpp"
+#include "coterie/report/heat_map.hpp"
+#include "coterie/search/choice.hpp"
+#include "problem.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+namespace coterie::app {
+namespace {
+
+constexpr Index resamples = 1000;
+
+struct SelectOptions {
+  ProblemOptions problem;
+  TrainSettings settings;
+  std::optional<std::string> C, lambda, norm, normalise;
+  std::string preset = "paper";
+  Index folds = 5;
+  std::optional<double> hold_out;
+  std::string score = "accuracy";
+  std::string search = "grid";
+  bool one_se = false, resume = false;
+  Index seed = 1;
+  CalibrationOptions calibration;
+  std::string model_path, table_path, picture_path;
+  OutputOptions output;
+  const CLI::App* command = nullptr;  // to tell what was given from what is a default
+};
+
+struct Preset {
+  const char *name, *C, *lambda, *norm, *normalise, *scale;
+};
+// paper: the grid of the paper. best: docs/choosing.md says why.
+const Preset presets[] = {
+    {"paper", "2^-10..2^10", "2^-10..2^10", "1", "cosine", "none"},
+    {"best", "2^-4..2^10:8", "0,0.01max..1max:5,inf", "1,2,inf", "cosine,variance,tail:4,tail:8",
+     "standard"},
+};
+
+const Preset& preset_of(const SelectOptions& options) {
+  for (const Preset& preset : presets)
+    if (options.preset == preset.name) return preset;
+  throw InputError(fmt::format("--preset is '{}'; it must be 'paper' or 'best'.", options.preset));
+}
+
+// What is given, over what the preset says.
+struct Plan {
+  TrainSettings settings;
+  Grid grid;
+  Score score = Score::accuracy;
+  bool coarse = false;
+};
+
+Plan plan_of(const SelectOptions& options) {
+  const Preset& preset = preset_of(options);
+  Plan plan;
+  plan.settings = options.settings;
+  if (options.command->count("--scale") == 0) plan.settings.scale = preset.scale;
+  validate(plan.settings);
+  if (plan.settings.solver != "newton")
+    throw InputError(
+        "--solver: select compares optima, which 'published' does not reach; it needs 'newton'.");
+  plan.grid = parse_grid({options.C.value_or(preset.C), options.lambda.value_or(preset.lambda),
+                          options.norm.value_or(preset.norm),
+                          options.normalise.value_or(preset.normalise)});
+  const std::optional<Score> score = score_from(options.score);
+  if (!score)
+    throw InputError(fmt::format(
+        "--score is '{}'; it must be 'accuracy', 'balanced', 'auc' or 'logloss'.", options.score));
+  plan.score = *score;
+  if (options.search != "grid" && options.search != "coarse")
+    throw InputError(
+        fmt::format("--search is '{}'; it must be 'grid' or 'coarse'.", options.search));
+  plan.coarse = options.search == "coarse";
+  if (options.hold_out && options.command->count("--folds") > 0)
+    throw InputError("--folds and --hold-out are both given; choose one.");
+  if (options.hold_out && !(*options.hold_out > 0 && *options.hold_out < 1))
+    throw InputError(
+        fmt::format("--hold-out is {}; it must be between 0 and 1.", *options.hold_out));
+  return plan;
+}
+
+std::string score_text(double value, Score score) {
+  if (std::isnan(value)) return "-";
+  return score == Score::accuracy || score == Score::balanced_accuracy
+             ? fmt::format("{:.2f} %", 100 * value)
+             : fmt::format("{:.4f}", value);
+}
+
+std::string score_name(Score score) {
+  switch (score) {
+    case Score::accuracy:
+      return "accuracy";
+    case Score::balanced_accuracy:
+      return "balanced accuracy";
+    case Score::auc:
+      return "AUC";
+    case Score::log_loss:
+      break;
+  }
+  return "log loss";
+}
+
+std::string method_text(const SelectOptions& options) {
+  if (options.hold_out)
+    return fmt::format("{:.4g} % of the rows held out", 100 * *options.hold_out);
+  return fmt::format("{}-fold cross-validation", options.folds);
+}
+
+// 1024 is 2^10: grids are made of powers of two.
+std::string power_text(double value) {
+  int exponent = 0;
+  if (std::isfinite(value) && value > 0 && std::frexp(value, &exponent) == 0.5 &&
+      std::abs(exponent - 1) > 3)
+    return fmt::format("2^{}", exponent - 1);
+  return short_number(value);
+}
+
+std::string lambda_label(const std::string& text) {
+  const LambdaChoice choice = parse_lambda(text);
+  return power_text(choice.value) + (choice.relative ? "max" : "");
+}
+
+std::string point_text(const Grid& grid, const GridPoint& point) {
+  const TrainSettings at = settings_at({}, grid, point);
+  return fmt::format("C {}, lambda {}, norm {}, normalise {}", power_text(at.C),
+                     lambda_label(at.lambda), at.norm, at.normalise);
+}
+
+// Rows of the search as records of the journal: numbers only.
+std::string encode(const RowKey& key, const RowScores& row) {
+  std::vector<double> numbers = {static_cast<double>(key.round),
+                                 static_cast<double>(key.norm),
+                                 static_cast<double>(key.normalise),
+                                 static_cast<double>(key.fold),
+                                 static_cast<double>(key.C),
+                                 row.lambda_max,
+                                 row.worst_gap,
+                                 static_cast<double>(row.fits),
+                                 static_cast<double>(row.outer_steps),
+                                 static_cast<double>(row.reused),
+                                 static_cast<double>(row.short_of_it),
+                                 static_cast<double>(row.values.rows()),
+                                 static_cast<double>(row.values.cols())};
+  numbers.insert(numbers.end(), row.values.data(), row.values.data() + row.values.size());
+  std::string bytes(numbers.size() * sizeof(double), '\0');
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+std::map<RowKey, RowScores> decode(const std::vector<std::string>& records) {
+  constexpr std::size_t head = 13;
+  std::map<RowKey, RowScores> rows;
+  for (const std::string& record : records) {
+    std::vector<double> numbers(record.size() / sizeof(double));
+    std::memcpy(numbers.data(), record.data(), numbers.size() * sizeof(double));
+    if (numbers.size() < head) continue;
+    const auto whole = [&](std::size_t i) { return static_cast<Index>(numbers[i]); };
+    RowScores row;
+    row.lambda_max = numbers[5];
+    row.worst_gap = numbers[6];
+    row.fits = whole(7);
+    row.outer_steps = whole(8);
+    row.reused = whole(9);
+    row.short_of_it = whole(10);
+    if (static_cast<Index>(numbers.size() - head) != whole(11) * whole(12)) continue;
+    row.values = Eigen::Map<const Matrix>(numbers.data() + head, whole(11), whole(12));
+    rows[{whole(0), whole(1), whole(2), whole(3), whole(4)}] = std::move(row);
+  }
+  return rows;
+}
+
+// All that the rows of the search depend on.
+std::string description(const SelectOptions& options, const Plan& plan, const std::string& mark,
+                        const TrainExtras& extras) {
+  Json run = {{"command", "select"}, {"version", COTERIE_VERSION}, {"data", mark}};
+  run["settings"] = json_settings(plan.settings);
+  for (const char* name : {"C", "lambda", "norm", "normalise"}) run["settings"].erase(name);
+  run["C"] = plan.grid.C;
+  run["lambda"] = plan.grid.lambda;
+  for (const double norm : plan.grid.norm) run["norm"].push_back(json_number(norm));
+  run["normalise"] = plan.grid.normalise;
+  run["score"] = to_string(plan.score);
+  run["search"] = options.search;
+  run["folds"] = options.folds;
+  run["hold_out"] = options.hold_out.value_or(0);
+  run["seed"] = options.seed;
+  for (const auto& [task, C] : extras.task_C) run["task_C"][task] = C;
+  for (const Edge& edge : extras.graph) run["graph"].push_back({edge.t, edge.s, edge.weight});
+  for (const auto& [name, matrix] : extras.precomputed)
+    run["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
+  return run.dump();
+}
+
+// The whole grid at once, or from every fourth point of each axis to the neighbours of the best.
+GridScores search_grid(const SearchData& search, const std::vector<Split>& splits, const Plan& plan,
+                       const SearchHooks& hooks) {
+  GridScores scores;
+  scores.score = plan.score;
+  GramCache cache;
+  if (!plan.coarse) {
+    score_points(search, splits, plan.grid, all_points(plan.grid), 0, cache, hooks, scores);
+    return scores;
+  }
+  constexpr Index best_points = 3;  // whose neighbours are looked at
+  std::vector<GridPoint> around;
+  Index round = 0;
+  for (const Index step : {4, 2, 1, 1}) {
+    std::vector<GridPoint> points;
+    for (const GridPoint& point : refine(plan.grid, step, around))
+      if (!scores.cells.contains(point)) points.push_back(point);
+    score_points(search, splits, plan.grid, points, round++, cache, hooks, scores);
+    if (scores.stopped) return scores;
+    const std::vector<Ranked> ranked = rank_points(scores);
+    around.clear();
+    for (const Ranked& one : ranked)
+      if (std::ssize(around) < best_points) around.push_back(one.point);
+  }
+  return scores;
+}
+
+struct Outcome {
+  std::vector<Ranked> ranked;
+  GridPoint chosen;
+  Confidence confidence;
+  const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }
+};
+
+Json json_point(const Grid& grid, const GridPoint& point) {
+  const TrainSettings at = settings_at({}, grid, point);
+  return {{"C", at.C},
+          {"lambda", at.lambda},
+          {"norm", json_number(at.norm)},
+          {"normalise", at.normalise}};
+}
+
+Json json_grid(const Plan& plan, const GridScores& scores, const Outcome& outcome) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
+    const Ranked& one = outcome.ranked[i];
+    Json row = json_point(plan.grid, one.point);
+    row["score"] = json_number(one.score);
+    row["standard_error"] = json_number(one.standard_error);
+    row["rank"] = i + 1;
+    row["chosen"] = one.point == outcome.chosen;
+    row["folds"] = Json::array();
+    const Matrix& cells = scores.cells.at(one.point);
+    for (Index k = 0; k < cells.rows(); ++k)
+      row["folds"].push_back(json_number(mean_score(cells.row(k))));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string csv_grid(const Plan& plan, const GridScores& scores, const Outcome& outcome) {
+  std::string out = "norm,normalise,C,lambda,score,standard_error,rank,chosen";
+  const Index folds = scores.cells.begin()->second.rows();
+  for (Index k = 0; k < folds; ++k) out += fmt::format(",fold{}", k + 1);
+  out += "\n";
+  const auto number = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{}", value);
+  };
+  for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
+    const Ranked& one = outcome.ranked[i];
+    const TrainSettings at = settings_at({}, plan.grid, one.point);
+    out += fmt::format("{},{},{},{},{},{},{},{}", at.norm, at.normalise, at.C, at.lambda,
+                       number(one.score), number(one.standard_error), i + 1,
+                       one.point == outcome.chosen ? 1 : 0);
+    const Matrix& cells = scores.cells.at(one.point);
+    for (Index k = 0; k < folds; ++k) out += "," + number(mean_score(cells.row(k)));
+    out += "\n";
+  }
+  return out;
+}
+
+std::string picture_of(const SelectOptions& options, const Plan& plan, const GridScores& scores,
+                       const Outcome& outcome) {
+  const Grid& grid = plan.grid;
+  HeatMap map;
+  map.title = fmt::format("{} by {}", score_name(plan.score), method_text(options));
+  map.x_name = "lambda";
+  map.y_name = "C";
+  const Index L = std::ssize(grid.lambda);
+  for (Index l = L - 1; l >= 0; --l)
+    map.x_labels.push_back(lambda_label(grid.lambda[static_cast<std::size_t>(l)]));
+  for (const double C : grid.C) map.y_labels.push_back(power_text(C));
+  map.value_name = fmt::format("mean {} over tasks", score_name(plan.score));
+  map.higher_is_better = higher_is_better(plan.score);
+  for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
+    for (Index norm = 0; norm < std::ssize(grid.norm); ++norm) {
+      HeatPanel panel;
+      const bool shares = has_lambda(grid, norm);
+      panel.title = fmt::format("norm {}, {}{}", grid.norm[static_cast<std::size_t>(norm)],
+                                grid.normalise[static_cast<std::size_t>(normalise)],
+                                shares ? "" : " (lambda does not matter)");
+      panel.values =
+          Matrix::Constant(std::ssize(grid.C), L, std::numeric_limits<double>::quiet_NaN());
+      const auto column = [&](const GridPoint& p) { return shares ? L - 1 - p.lambda : L - 1; };
+      for (const Ranked& one : outcome.ranked) {
+        if (one.point.norm != norm || one.point.normalise != normalise) continue;
+        if (shares)
+          panel.values(one.point.C, column(one.point)) = one.score;
+        else
+          panel.values.row(one.point.C).setConstant(one.score);
+      }
+      const GridPoint& best = outcome.ranked.front().point;
+      const auto here = [&](const GridPoint& p) {
+        return p.norm == norm && p.normalise == normalise;
+      };
+      if (here(best) && best != outcome.chosen)
+        panel.marks.push_back({best.C, column(best), "best"});
+      if (here(outcome.chosen))
+        panel.marks.push_back(
+            {outcome.chosen.C, column(outcome.chosen), best == outcome.chosen ? "best" : "chosen"});
+      map.panels.push_back(std::move(panel));
+    }
+  return as_svg(map);
+}
+
+void check_extra_output(const std::string& path, const std::string& option,
+                        const std::vector<std::string>& endings,
+                        const std::vector<std::string>& others) {
+  if (path.empty()) return;
+  const bool known = std::ranges::any_of(
+      endings, [&](const std::string& ending) { return path.ends_with(ending); });
+  if (!known)
+    throw InputError(fmt::format("{} is '{}'; the name must end in {}.", option, path,
+                                 fmt::join(endings, " or ")));
+  check_output(path, option, others);
+}
+
+std::string size_text(const Grid& grid) {
+  std::string out = fmt::format("{} C x {} lambda", grid.C.size(), grid.lambda.size());
+  if (grid.norm.size() > 1) out += fmt::format(" x {} norms", grid.norm.size());
+  if (grid.normalise.size() > 1) out += fmt::format(" x {} normalisations", grid.normalise.size());
+  return out;
+}
+
+// Where the best is at the end of a list, better ones may lie beyond.
+std::string edges_text(const Grid& grid, const GridPoint& point) {
+  std::vector<std::string> ends;
+  if (grid.C.size() > 2 && (point.C == 0 || point.C + 1 == std::ssize(grid.C)))
+    ends.emplace_back("--C");
+  const std::string& lambda = grid.lambda[static_cast<std::size_t>(point.lambda)];
+  const bool inner = point.lambda > 0 && point.lambda + 1 < std::ssize(grid.lambda);
+  if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && !inner && lambda != "inf" &&
+      lambda != "0" && !(lambda.ends_with("max") && parse_lambda(lambda).value >= 1))
+    ends.emplace_back("--lambda");
+  if (ends.empty()) return "";
+  return fmt::format("note: the choice is at the end of {}; a longer list may hold a better one.\n",
+                     fmt::join(ends, " and "));
+}
+
+void print_choice(const SelectOptions& options, const Plan& plan, const GridScores& scores,
+                  const Outcome& outcome, Index saved) {
+  const Ranked& chosen = outcome.of_chosen();
+  const Ranked& best = outcome.ranked.front();
+  const Confidence& sure = outcome.confidence;
+  fmt::print("{}, {}: {} by {}\n", size_text(plan.grid), method_text(options),
+             plural(scores.fits, "fit"), score_name(plan.score));
+  Table table({"", "norm", "normalise", "C", "lambda", score_name(plan.score), "std. error"},
+              "lll");
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, outcome.ranked.size()); ++i) {
+    const Ranked& one = outcome.ranked[i];
+    const TrainSettings at = settings_at({}, plan.grid, one.point);
+    table.add({fmt::to_string(i + 1), short_number(at.norm), at.normalise, power_text(at.C),
+               lambda_label(at.lambda), score_text(one.score, plan.score),
+               score_text(one.standard_error, plan.score)});
+  }
+  fmt::print("{}\n", table.text());
+  fmt::print("chosen: {}: {}\n", point_text(plan.grid, outcome.chosen),
+             score_text(chosen.score, plan.score));
+  if (options.one_se)
+    fmt::print(
+        "  the strongest sharing and smallest C within one standard error ({}) of the best\n",
+        score_text(best.standard_error, plan.score));
+  fmt::print(
+      "how sure: {} of {} points are within one standard error of the best; in {} resamples of "
+      "the scores\n  this point is best in {:.0f} %, it or a neighbour in {:.0f} %",
+      sure.within, outcome.ranked.size(), sure.resamples, 100 * sure.chosen_again, 100 * sure.near);
+  if (!std::isnan(sure.optimism))
+    fmt::print("; the score flatters by about {}", score_text(sure.optimism, plan.score));
+  fmt::print("\n");
+  if (plan.coarse)
+    fmt::print("coarse to fine: {} of {} points looked at; {} points saved\n",
+               outcome.ranked.size(), outcome.ranked.size() + static_cast<std::size_t>(saved),
+               saved);
+  if (scores.short_of_it > 0)
+    fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
+               scores.short_of_it, scores.fits, scores.worst_gap);
+}
+
+int run_select(const SelectOptions& options) {
+  check_model_output(options.model_path, options.problem);
+  check_extra_output(options.table_path, "--table", {".csv", ".json"}, options.problem.data.paths);
+  check_extra_output(options.picture_path, "--picture", {".svg"}, options.problem.data.paths);
+  check_problem(options.problem);
+  check_calibration(options.calibration);
+  const Plan plan = plan_of(options);
+  const std::string journal_path = options.model_path + ".journal";
+  Stopwatch watch;
+  Monitor monitor(options.output.quiet);
+  monitor.aim(plan.settings.tolerance);
+
+  monitor.phase("reading " + file_list(options.problem.data.paths));
+  const Dataset data = read_problem(options.problem);
+  const TrainExtras extras = read_extras(options.problem, plan.settings, data);
+  check_dataset(data);
+  const std::string mark = fingerprint(data);
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  const std::vector<Split> splits =
+      options.hold_out ? std::vector<Split>{hold_out_tasks(data, *options.hold_out, seed)}
+                       : fold_tasks(data, options.folds, seed);
+  SearchData search{
+      data, plan.settings, extras, plan.grid.C.back(), Storage::on_demand, options.problem.threads};
+  search.storage = storage_within(search, std::ssize(splits), 0.5 * memory_budget(options.problem));
+  const double read_seconds = watch.lap();
+
+  const bool earlier = Journal::exists(journal_path);
+  Journal journal(journal_path, description(options, plan, mark, extras), options.resume);
+  const std::map<RowKey, RowScores> known = decode(journal.records());
+  if (!options.output.quiet) {
+    monitor.clear();
+    if (options.resume)
+      fmt::print(stderr, "{}\n",
+                 known.empty() ? "note: there is nothing to resume; starting from the beginning."
+                               : fmt::format("going on after {} kept in {}",
+                                             plural(std::ssize(known), "row"), journal_path));
+    else if (earlier)
+      fmt::print(stderr, "note: an interrupted run is forgotten; --resume would have gone on.\n");
+  }
+
+  monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
+  set_stage(Stage::resumable);
+  Index rows_kept = std::ssize(known);
+  SearchHooks hooks;
+  hooks.progress = [&](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
+  hooks.known = [&](const RowKey& key) -> const RowScores* {
+    const auto found = known.find(key);
+    return found == known.end() ? nullptr : &found->second;
+  };
+  hooks.keep = [&](const RowKey& key, const RowScores& row) {
+    journal.append(encode(key, row));
+    ++rows_kept;
+  };
+  const GridScores scores = search_grid(search, splits, plan, hooks);
+  if (scores.stopped) {
+    monitor.clear();
+    fmt::print(stderr,
+               "stopped: no model was written; {} in {}. Go on with the same command and "
+               "--resume.\n",
+               rows_kept == 1 ? "1 row is kept" : fmt::format("{} rows are kept", rows_kept),
+               journal_path);
+    return exit_failed;
+  }
+  const double search_seconds = watch.lap();
+
+  Outcome outcome;
+  outcome.ranked = rank_points(scores);
+  if (std::isnan(outcome.ranked.front().score))
+    throw InputError(fmt::format(
+        "--score {} is not defined on any held-out part: no task has both classes there. Use fewer "
+        "--folds, or --score accuracy.",
+        options.score));
+  outcome.chosen = options.one_se ? one_standard_error(outcome.ranked, plan.score)
+                                  : outcome.ranked.front().point;
+  outcome.confidence = judge_choice(scores, outcome.ranked, outcome.chosen, resamples, seed);
+  const Index saved = std::ssize(all_points(plan.grid)) - std::ssize(outcome.ranked);
+
+  const TrainSettings settings = settings_at(plan.settings, plan.grid, outcome.chosen);
+  monitor.phase("fitting the choice on all rows");
+  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
+  const Prepared prepared = prepare(data, settings, extras, options.problem.threads);
+  monitor.clear();
+  note_bounded(prepared, settings, options.output.quiet);
+  const Fitted fitted =
+      fit_prepared(prepared, settings, options.problem.threads, monitor.callback(), memory.kernels);
+  Model model = make_model(prepared, settings, fitted, mark);
+  if (interrupted()) {
+    monitor.clear();
+    fmt::print(stderr,
+               "stopped: no model was written; the search is kept in {}. Go on with the "
+               "same command and --resume.\n",
+               journal_path);
+    return exit_failed;
+  }
+  CalibrationOptions calibration = options.calibration;
+  calibration.folds = options.folds;
+  calibration.seed = options.seed;
+  if (calibration.wanted())
+    calibrate_model(model, data, settings, extras, calibration, options.problem, monitor);
+  const double fit_seconds = watch.lap();
+  set_stage(Stage::writing);
+  write_model(model, options.model_path);
+  if (!options.table_path.empty())
+    write_file_atomically(options.table_path, options.table_path.ends_with(".json")
+                                                  ? json_grid(plan, scores, outcome).dump(2) + "\n"
+                                                  : csv_grid(plan, scores, outcome));
+  if (!options.picture_path.empty())
+    write_file_atomically(options.picture_path, picture_of(options, plan, scores, outcome));
+  journal.remove();
+  monitor.clear();
+
+  const Ranked& chosen = outcome.of_chosen();
+  if (options.output.json) {
+    Json out = {{"chosen", json_point(plan.grid, outcome.chosen)},
+                {"best", json_point(plan.grid, outcome.ranked.front().point)},
+                {"score", to_string(plan.score)},
+                {"value", json_number(chosen.score)},
+                {"standard_error", json_number(chosen.standard_error)}};
+    const Confidence& sure = outcome.confidence;
+    out["confidence"] = {
+        {"points", outcome.ranked.size()},        {"within_one_standard_error", sure.within},
+        {"chosen_again", sure.chosen_again},      {"chosen_again_or_neighbour", sure.near},
+        {"optimism", json_number(sure.optimism)}, {"resamples", sure.resamples}};
+    out["fits"] = scores.fits;
+    out["fits_reused"] = scores.reused;
+    out["fits_short"] = scores.short_of_it;
+    out["points_saved"] = saved;
+    out["worst_gap"] = json_number(scores.worst_gap);
+    out["grid"] = json_grid(plan, scores, outcome);
+    out["fit"] = json_fit(model);
+    out["seconds"] = watch.seconds();
+    out["phases"] = {{"read", read_seconds}, {"search", search_seconds}, {"fit", fit_seconds}};
+    out["model"] = options.model_path;
+    print_json(out);
+  } else {
+    print_choice(options, plan, scores, outcome, saved);
+    fmt::print("\n{}, {}, status {}\n\n{}\n", lambda_text(model),
+               proof_text(model.certificate.primal, model.certificate.gap),
+               model.certificate.status, groups_text(model));
+    fmt::print("read {}, search {}, fit {}\n", seconds_text(read_seconds),
+               seconds_text(search_seconds), seconds_text(fit_seconds));
+    fmt::print("model: {}\n", options.model_path);
+  }
+  if (!options.output.quiet) fmt::print(stderr, "{}", edges_text(plan.grid, outcome.chosen));
+  if (fitted.fit.status == Status::converged) return exit_done;
+  fmt::print(stderr,
+             "warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
+             model.certificate.status, model.certificate.gap);
+  return exit_short;
+}
+
+}  // namespace
+
+void add_select(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<SelectOptions>();
+  CLI::App& command = add_command(
+      program, "select", "Choose C, lambda and more by cross-validation, and fit the choice",
+      "coterie select tasks.csv --preset best -o model.h5 --table grid.csv --picture grid.svg",
+      options, run_select, chosen);
+  options->command = &command;
+  add_paths(command, options->problem.data);
+  command.add_option("-o,--output", options->model_path, "where the model goes (needed)")
+      ->type_name("FILE");
+  const std::string numbers = "numbers, 2^-10..2^10, or 0.1..10:5 for five points";
+  command
+      .add_option("--preset", options->preset,
+                  "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
+                  "cosine) or 'best' (norms and normalisations too, --scale standard)")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  command.add_option("-C,--C", options->C, "list of C: " + numbers + " (default: by the preset)")
+      ->type_name("LIST");
+  command
+      .add_option("--lambda", options->lambda,
+                  "list of lambda: " + numbers +
+                      "; shares of lambda_max such as 0.01max..1max:5; "
+                      "0 and inf (default: by the preset)")
+      ->type_name("LIST");
+  command
+      .add_option("--norm", options->norm,
+                  "list of norms, such as 1,2,inf (default: by the preset)")
+      ->type_name("LIST");
+  command
+      .add_option("--normalise", options->normalise,
+                  "list of normalisations, such as cosine,tail:4,tail:8 (default: by the preset)")
+      ->type_name("LIST");
+  command
+      .add_option("--score", options->score,
+                  "what the choice is judged by, mean over tasks: 'accuracy', 'balanced', 'auc' or "
+                  "'logloss'")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  add_number(command, "--folds", options->folds,
+             "parts of the cross-validation, stratified within tasks", "a whole number >= 2",
+             Index{2});
+  command
+      .add_option_function<double>(
+          "--hold-out", [options](double share) { options->hold_out = share; },
+          "share of the rows to judge on, instead of cross-validation")
+      ->type_name("NUMBER");
+  command.add_flag("--one-se", options->one_se,
+                   "the strongest sharing and smallest C within one standard error of the best "
+                   "(default: the best)");
+  command
+      .add_option("--search", options->search,
+                  "'grid' (every point) or 'coarse' (every fourth, then around the best)")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  command
+      .add_option("--table", options->table_path,
+                  "write the whole grid, .csv or .json (default: no)")
+      ->type_name("FILE");
+  command.add_option("--picture", options->picture_path, "write a heat map, .svg (default: no)")
+      ->type_name("FILE");
+  command.add_flag("--resume", options->resume,
+                   "go on with an interrupted run of the same command (default: start anew)");
+  add_problem(command, options->problem);
+  add_settings(command, options->settings, {"C", "lambda", "norm", "normalise"});
+  add_calibrate(command, options->calibration);
+  add_seed(command, options->seed);
+  add_resources(command, options->problem);
+  add_quiet(command, options->output);
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app
