@@ -236,6 +236,10 @@ void Drawing::frame(Point corner, double width, double height, const Stroke& str
                        coordinate(height), stroke_attributes(stroke));
 }
 
+void Drawing::area(std::string_view path, std::string_view fill) {
+  body_ += fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", path, fill);
+}
+
 void Drawing::circle(Point centre, double radius, std::string_view fill, const Stroke& stroke,
                      std::string_view tip) {
   body_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"{}{}", coordinate(centre.x),
@@ -343,24 +347,54 @@ std::vector<double> ticks(const Axis& axis, Index most) {
   return axis.logarithmic ? logarithmic_ticks(axis, most) : linear_ticks(axis, most);
 }
 
+void draw_tick_names(Drawing& drawing, const std::vector<TickName>& names, double y, double low,
+                     double high, double size) {
+  std::vector<std::pair<double, double>> taken;
+  for (const TickName& name : names) {
+    const double half = text_width(name.words, size) / 2;
+    const double left = name.x - half, right = name.x + half;
+    const bool meets = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
+      return left < other.second + 5 && other.first < right + 5;
+    });
+    if (meets || left < low || right > high) continue;
+    taken.emplace_back(left, right);
+    drawing.text({name.x, y + 0.8 * size}, name.words, {.size = size, .anchor = Anchor::middle});
+  }
+}
+
+namespace {
+
+double label_width(const std::string& label, double size) {
+  return std::min(text_width(label, size), longest_label);
+}
+
+double widest_label(const std::vector<std::string>& labels, double size) {
+  double out = 0;
+  for (const std::string& label : labels) out = std::max(out, label_width(label, size));
+  return out;
+}
+
+// The smallest stride at which labels of this extent do not touch.
+Index find_stride(double extent, double step) {
+  return std::max<Index>(1, static_cast<Index>(std::ceil(extent / step - 1e-9)));
+}
+
+constexpr double line_height = 1.15;  // in units of the font size
+
+}  // namespace
+
 LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size) {
-  double widest = 0;
-  for (const std::string& label : labels)
-    widest = std::max(widest, std::min(text_width(label, size), longest_label));
-  const auto stride = [&](double extent) {
-    return std::max<Index>(1, static_cast<Index>(std::ceil((extent) / step - 1e-9)));
-  };
-  const Index level = stride(widest + 6);
-  if (level <= 3) return {level, false, size + label_gap};
-  return {stride(size * 1.15), true, widest + label_gap};
+  const double widest = widest_label(labels, size);
+  const double tall = size * line_height;
+  const Index level = find_stride(widest + 6, step);
+  if (level <= 3) return {level, false, size + label_gap, std::max(0.0, (widest - step) / 2)};
+  return {find_stride(tall, step), true, widest + label_gap, std::max(0.0, (tall - step) / 2)};
 }
 
 LabelPlan plan_rows(const std::vector<std::string>& labels, double step, double size) {
-  double widest = 0;
-  for (const std::string& label : labels)
-    widest = std::max(widest, std::min(text_width(label, size), longest_label));
-  return {std::max<Index>(1, static_cast<Index>(std::ceil(size * 1.15 / step - 1e-9))), false,
-          widest + label_gap};
+  const double tall = size * line_height;
+  return {find_stride(tall, step), false, widest_label(labels, size) + label_gap,
+          std::max(0.0, (tall - step) / 2)};
 }
 
 void draw_columns(Drawing& drawing, const LabelPlan& plan, const std::vector<std::string>& labels,
@@ -392,6 +426,31 @@ void draw_missing(Drawing& drawing, Point corner, double width, double height,
   const Point middle = {corner.x + width / 2, corner.y + height / 2};
   drawing.line({middle.x - side / 2, middle.y + side / 2},
                {middle.x + side / 2, middle.y - side / 2}, {.colour = "#bbb", .width = 0.8});
+}
+
+// One path for each colour; neighbours of one colour in a row are one piece.
+void draw_mosaic(Drawing& drawing, Point corner, double cell, ConstMatrixRef shares) {
+  constexpr int levels = 100;
+  const auto level = [&](Index i, Index j) {
+    const double share = shares(i, j);
+    return std::isfinite(share)
+               ? static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * levels))
+               : levels + 1;
+  };
+  std::array<std::string, levels + 2> paths;
+  const std::string height = coordinate(cell);
+  for (Index i = 0; i < shares.rows(); ++i)
+    for (Index j = 0, end = 0; j < shares.cols(); j = end) {
+      for (end = j + 1; end < shares.cols() && level(i, end) == level(i, j);) ++end;
+      const std::string width = coordinate(static_cast<double>(end - j) * cell);
+      paths[level(i, j)] +=
+          fmt::format("M{} {}h{}v{}h-{}z", coordinate(corner.x + static_cast<double>(j) * cell),
+                      coordinate(corner.y + static_cast<double>(i) * cell), width, height, width);
+    }
+  for (int k = 0; k <= levels + 1; ++k)
+    if (!paths[k].empty())
+      drawing.area(paths[k],
+                   k > levels ? std::string(missing) : ramp(k / static_cast<double>(levels)));
 }
 
 double draw_colour_bar(Drawing& drawing, Point corner, double height, double low, double high,

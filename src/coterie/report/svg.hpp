@@ -79,6 +79,8 @@ class Drawing {
   void rectangle(Point corner, double width, double height, std::string_view fill,
                  std::string_view tip = {});
   void frame(Point corner, double width, double height, const Stroke& stroke = {});
+  // A path in SVG's own words: "M1 2h3z".
+  void area(std::string_view path, std::string_view fill);
   void circle(Point centre, double radius, std::string_view fill,
               const Stroke& stroke = {.width = 0}, std::string_view tip = {});
   void text(Point at, std::string_view words, const Font& font = {}, std::string_view tip = {});
@@ -109,11 +111,21 @@ struct Axis {
 // them when there is room) on a logarithmic axis.
 std::vector<double> ticks(const Axis& axis, Index most);
 
+// Names at places along a level axis, centred, with their tops at y: those that fit between low and high and do not touch an
+// earlier one of the list.
+struct TickName {
+  double x;
+  std::string words;
+};
+void draw_tick_names(Drawing& drawing, const std::vector<TickName>& names, double y, double low,
+                     double high, double size = 11);
+
 // Names of rows or columns in a line, at equal distances: turned upwards if they are too wide, and every stride-th only if too dense.
 struct LabelPlan {
   Index stride = 1;
   bool upwards = false;
-  double extent = 0;  // pixels that the labels need across the axis
+  double extent = 0;    // pixels that the labels need across the axis
+  double overhang = 0;  // pixels that they may need before the first and behind the last place
 };
 inline constexpr double longest_label = 240;  // pixels; longer ones are shortened
 LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size);
@@ -128,6 +140,9 @@ void draw_rows(Drawing& drawing, const LabelPlan& plan, const std::vector<std::s
 // A hatched cell: nothing is known here.
 void draw_missing(Drawing& drawing, Point corner, double width, double height,
                   std::string_view tip = {});
+
+// Many cells in little text: shares of the ramp, to a hundredth of it; what is not finite is plain grey.
+void draw_mosaic(Drawing& drawing, Point corner, double cell, ConstMatrixRef shares);
 
 // An upright bar of the ramp's colours with numbers to its right; dark at the high end unless reversed.
 // Returns the width that it takes, with its numbers.
