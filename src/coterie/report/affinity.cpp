@@ -12,9 +12,8 @@ namespace coterie {
 
 namespace {
 
+using svg::margin;
 using svg::Point;
-
-constexpr double margin = 14;
 
 void check(const Affinity& affinity) {
   const Index n = std::ssize(affinity.names);
@@ -48,16 +47,18 @@ std::string as_svg(const Affinity& affinity) {
   std::vector<std::string> names;
   for (const Index task : order) names.push_back(affinity.names[task]);
 
+  const svg::Heading heading{affinity.title, affinity.value_name};
+
   // Room for every name up to 150 tasks; beyond, names are thinned out.
   const double count = static_cast<double>(n);
   const double cell = n <= 150 ? std::clamp(std::floor(780 / count), 12.0, 34.0)
                                : std::clamp(std::floor(1800 / count), 3.0, 12.0);
   const double side = cell * count;
   const double font = cell >= 13 ? 11 : 10;
-  const svg::LabelPlan rows = svg::plan_rows(names, cell, font),
-                       columns = svg::plan_columns(names, cell, font);
+  const svg::LabelPlan rows = svg::plan_rows(names, cell, font, svg::LabelKind::names),
+                       columns = svg::plan_columns(names, cell, font, svg::LabelKind::names);
   const Point corner = {margin + std::max(rows.extent, columns.overhang),
-                        margin + (affinity.title.empty() ? 0 : 24)};
+                        margin + heading.height()};
   const auto at = [&](Index i, Index j) {
     return Point{corner.x + static_cast<double>(j) * cell,
                  corner.y + static_cast<double>(i) * cell};
@@ -68,7 +69,7 @@ std::string as_svg(const Affinity& affinity) {
     for (Index j = 0; j < n; ++j) shares(i, j) = affinity.values(order[i], order[j]);
 
   svg::Drawing drawing;
-  drawing.begin("cells");
+  drawing.begin("cells", true);
   svg::draw_mosaic(drawing, corner, cell, shares);
   drawing.end();
   if (cell >= 24) {
@@ -97,13 +98,9 @@ std::string as_svg(const Affinity& affinity) {
 
   double right = corner.x + side + std::max(24.0, columns.overhang);
   const double bar = std::min(side, 260.0);
-  right += svg::draw_colour_bar(drawing, {right, corner.y}, bar, 0, 1, false) + 6;
-  drawing.text_within(side, {right + 12, corner.y + side / 2}, affinity.value_name,
-                      {.anchor = svg::Anchor::middle, .upwards = true});
-  const double width = right + 16 + margin;
-  if (!affinity.title.empty())
-    drawing.text_within(width - 2 * margin, {margin, margin + 11}, affinity.title,
-                        {.size = 13, .bold = true});
+  right += svg::draw_colour_bar(drawing, {right, corner.y}, bar, 0, 1, false);
+  const double width = std::max(right, margin + heading.width() + 1) + margin;
+  heading.draw(drawing, {margin, margin}, width - 2 * margin);
   return drawing.finish(width, corner.y + side + columns.extent + margin, affinity.title);
 }
 

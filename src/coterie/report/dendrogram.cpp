@@ -13,6 +13,7 @@ namespace coterie {
 
 namespace {
 
+using svg::margin;
 using svg::Point;
 
 // The nodes that a picture shows. A merge beyond the largest lambda is left out with all that stands on it.
@@ -127,7 +128,7 @@ struct Layout {
   }
 };
 
-constexpr double margin = 14, plot_width = 560, open_end = 18, axis_height = 48;
+constexpr double plot_width = 560, open_end = 18, axis_height = 48;
 constexpr std::string_view branch = "#555";
 
 Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<Index>& order) {
@@ -138,7 +139,7 @@ Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<In
   for (const std::string& name : picture.leaves)
     widest = std::max(widest, std::min(svg::text_width(name, out.font), svg::longest_label));
   out.left = margin + widest + 8;
-  out.top = margin + (picture.title.empty() ? 0 : 24) + (picture.cut ? 18 : 0);
+  out.top = margin + svg::Heading{picture.title}.height() + (picture.cut ? 18 : 0);
   out.bottom = out.top + out.row * static_cast<double>(n);
 
   // The axis begins some way before the first merge. Merges at 0 stand in front of it.
@@ -314,7 +315,7 @@ void draw_cut(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree
   const Index groups = *std::max_element(group.begin(), group.end()) + 1;
   const double x = at.x(*picture.cut);
   const std::string words = fmt::format("{} group{} at {}", groups, groups == 1 ? "" : "s",
-                                        svg::number_text(*picture.cut));
+                                        svg::number_text(*picture.cut, 3));
   const double half = svg::text_width(words, 12) / 2;
   drawing.begin("cut");
   drawing.line({x, at.top - 4}, {x, at.bottom}, {.dashes = "5 3"});
@@ -343,9 +344,7 @@ std::string as_svg(const Dendrogram& picture) {
   const double height = at.bottom + axis_height + (tree.roots.size() > 1 ? 17 : 0);
 
   svg::Drawing drawing;
-  if (!picture.title.empty())
-    drawing.text_within(width - 2 * margin, {margin, margin + 11}, picture.title,
-                        {.size = 13, .bold = true});
+  svg::Heading{picture.title}.draw(drawing, {margin, margin}, width - 2 * margin);
   draw_axis(drawing, picture, tree, at);
   drawing.begin("leaves");
   for (Index leaf = 0; leaf < tree.leaves; ++leaf)
@@ -355,8 +354,11 @@ std::string as_svg(const Dendrogram& picture) {
                          .anchor = svg::Anchor::end,
                          .colour = colours[leaf].empty() ? svg::ink : colours[leaf]});
   drawing.end();
-  const std::vector<Segment> lines = draw_branches(drawing, picture, tree, at, colours);
-  if (picture.cut) draw_cut(drawing, picture, tree, at);
+  std::vector<Segment> lines = draw_branches(drawing, picture, tree, at, colours);
+  if (picture.cut) {
+    draw_cut(drawing, picture, tree, at);
+    lines.push_back({{at.x(*picture.cut), at.top}, {at.x(*picture.cut), at.bottom}});
+  }
   draw_support(drawing, picture, tree, at, lines);
   return drawing.finish(width, height, picture.title);
 }

@@ -13,9 +13,10 @@ namespace coterie {
 
 namespace {
 
+using svg::margin;
 using svg::Point;
 
-constexpr double margin = 14, label_font = 11, value_font = 9;
+constexpr double label_font = 11, value_font = 9;
 constexpr double panel_gap = 18, panel_title_height = 20;
 
 void check(const HeatMap& map) {
@@ -75,16 +76,24 @@ std::vector<std::string> find_words(const HeatMap& map) {
   return out;
 }
 
-// The outline for the k-th word. Later words lie further out, so that several show on one cell.
-void draw_mark(svg::Drawing& drawing, Index k, Point corner, double width, double height) {
+// The outline for the k-th word; further out for each outline that the cell already has.
+void draw_mark(svg::Drawing& drawing, Index k, Index inner, Point corner, double width,
+               double height) {
   constexpr std::array<std::string_view, 4> colours = {"#d94801", "#111111", "#8e1a7a", "#1a7a3a"};
-  const double out = 0.5 + 3.0 * static_cast<double>(k % 4);
+  const double out = 0.5 + 3.0 * static_cast<double>(inner);
   const Point at = {corner.x - out, corner.y - out};
   drawing.frame(at, width + 2 * out, height + 2 * out, {.colour = "#fff", .width = 3.4});
   drawing.frame(at, width + 2 * out, height + 2 * out,
                 {.colour = colours[static_cast<std::size_t>(k) % 4],
                  .width = 2,
                  .dashes = k % 8 < 4 ? "" : "3 2"});
+}
+
+svg::Heading make_heading(const HeatMap& map) {
+  return {map.title, map.value_name.empty()
+                         ? ""
+                         : map.value_name +
+                               (map.higher_is_better ? "; higher is better" : "; lower is better")};
 }
 
 struct Layout {
@@ -105,23 +114,25 @@ Layout lay_out(const HeatMap& map) {
   Layout out;
   const Index n = std::ssize(map.panels);
   out.across = n <= 3 ? n : n == 4 ? 2 : n <= 9 ? 3 : n <= 16 ? 4 : 6;
+  if (map.panels_across > 0) out.across = std::min(n, map.panels_across);
   out.down = (n + out.across - 1) / out.across;
   const double columns = static_cast<double>(map.x_labels.size()),
                rows = static_cast<double>(map.y_labels.size());
   const double across = static_cast<double>(out.across), down = static_cast<double>(out.down);
   const double room = n == 1 ? 700 : (900 - (across - 1) * panel_gap) / across;
-  out.cell_width = std::clamp(std::floor(room / columns), n == 1 ? 12.0 : 6.0, 46.0);
+  out.cell_width = std::clamp(std::floor(room / columns), n == 1 ? 12.0 : 6.0, 56.0);
   out.cell_height = std::clamp(std::floor(0.68 * room / rows), std::min(out.cell_width, 12.0),
-                               std::min(out.cell_width, 26.0));
+                               std::min(out.cell_width, 32.0));
   out.panel_width = out.cell_width * columns;
   out.panel_height = out.cell_height * rows;
-  out.columns = svg::plan_columns(map.x_labels, out.cell_width, label_font);
-  out.rows = svg::plan_rows(map.y_labels, out.cell_height, label_font);
+  out.columns =
+      svg::plan_columns(map.x_labels, out.cell_width, label_font, svg::LabelKind::ordered);
+  out.rows = svg::plan_rows(map.y_labels, out.cell_height, label_font, svg::LabelKind::ordered);
   for (const HeatPanel& panel : map.panels)
     if (!panel.title.empty()) out.head = panel_title_height;
   out.left =
       margin + (map.y_name.empty() ? 0 : 20) + std::max(out.rows.extent, out.columns.overhang);
-  out.top = margin + (map.title.empty() ? 0 : 24) + out.head;
+  out.top = margin + make_heading(map).height() + out.head;
   out.right = out.left + across * out.panel_width + (across - 1) * panel_gap;
   out.bottom = out.top + down * out.panel_height + (down - 1) * (panel_gap + out.head);
   return out;
@@ -141,23 +152,26 @@ void draw_cells(svg::Drawing& drawing, const HeatMap& map, const HeatPanel& pane
           std::max(widest, svg::text_width(fmt::format("{:.{}f}", value, decimals), value_font));
   const bool with_text = widest + 2 <= at.cell_width && at.cell_height >= value_font + 3;
 
-  drawing.begin("cells");
+  drawing.begin("cells", true);
   for (Index row = 0; row < rows; ++row)
     for (Index column = 0; column < panel.values.cols(); ++column) {
       const double value = panel.values(row, column);
       const auto tip = [&](const std::string& words) {
         return with_text ? ""
-                         : fmt::format("{} {}, {} {}: {}", map.y_name, map.y_labels[row],
+                         : fmt::format("{} = {}, {} = {}: {}", map.y_name, map.y_labels[row],
                                        map.x_name, map.x_labels[column], words);
       };
-      if (std::isfinite(value))
-        drawing.rectangle(cell(row, column), at.cell_width, at.cell_height,
-                          svg::ramp(scale.share(value)),
-                          tip(fmt::format("{:.{}f}", value, decimals)));
-      else
-        svg::draw_missing(drawing, cell(row, column), at.cell_width, at.cell_height,
-                          tip("not evaluated"));
+      const bool known = std::isfinite(value);
+      drawing.rectangle(cell(row, column), at.cell_width, at.cell_height,
+                        known ? svg::ramp(scale.share(value)) : std::string(svg::missing),
+                        tip(known ? fmt::format("{:.{}f}", value, decimals) : "not evaluated"));
     }
+  drawing.end();
+  drawing.begin("hatching");
+  for (Index row = 0; row < rows; ++row)
+    for (Index column = 0; column < panel.values.cols(); ++column)
+      if (!std::isfinite(panel.values(row, column)))
+        svg::draw_hatch(drawing, cell(row, column), at.cell_width, at.cell_height);
   drawing.end();
   drawing.frame(corner, at.panel_width, at.panel_height, {.colour = "#999", .width = 0.5});
   if (!with_text) return;
@@ -193,20 +207,19 @@ double draw_legend(svg::Drawing& drawing, const HeatMap& map, const std::vector<
         if (mark.word == words[k]) {
           const double value = map.panels[0].values(mark.row, mark.column);
           text += fmt::format(
-              "{} {} {}, {} {}: {}", text == words[k] ? ":" : ";", map.y_name,
+              "{} {} = {}, {} = {}: {}", text == words[k] ? ":" : ";", map.y_name,
               map.y_labels[mark.row], map.x_name, map.x_labels[mark.column],
               std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "not evaluated");
         }
-    // The symbol is small: as if it were the first word's, which lies closest to its cell.
-    entry(text, [&](Point at) {
-      const double in = 3.0 * static_cast<double>(k % 4);
-      draw_mark(drawing, k, {at.x + in, at.y + in}, 14 - 2 * in, 10 - 2 * in);
-    });
+    entry(text, [&](Point at) { draw_mark(drawing, k, 0, at, 14, 10); });
   }
   bool any_missing = false;
   for (const HeatPanel& panel : map.panels) any_missing = any_missing || !panel.values.allFinite();
   if (any_missing)
-    entry("not evaluated", [&](Point at) { svg::draw_missing(drawing, at, 14, 10); });
+    entry("not evaluated", [&](Point at) {
+      drawing.rectangle(at, 14, 10, svg::missing);
+      svg::draw_hatch(drawing, at, 14, 10);
+    });
   drawing.end();
   return y - from.y;
 }
@@ -219,6 +232,7 @@ std::string as_svg(const HeatMap& map) {
   const int decimals = find_decimals(scale);
   const std::vector<std::string> words = find_words(map);
   const Layout at = lay_out(map);
+  const svg::Heading heading = make_heading(map);
   svg::Drawing drawing;
 
   const Index n = std::ssize(map.panels);
@@ -236,45 +250,42 @@ std::string as_svg(const HeatMap& map) {
       svg::draw_columns(drawing, at.columns, map.x_labels, {corner.x, corner.y + at.panel_height},
                         at.cell_width, label_font);
     // Marks on top of the cells' values: they lie around a cell, not on it.
-    for (const HeatMark& mark : panel.marks)
+    for (auto mark = panel.marks.begin(); mark != panel.marks.end(); ++mark)
       draw_mark(
-          drawing, std::find(words.begin(), words.end(), mark.word) - words.begin(),
-          {corner.x + static_cast<double>(mark.column) * at.cell_width,
-           corner.y + static_cast<double>(panel.values.rows() - 1 - mark.row) * at.cell_height},
+          drawing, std::find(words.begin(), words.end(), mark->word) - words.begin(),
+          std::count_if(
+              panel.marks.begin(), mark,
+              [&](const HeatMark& m) { return m.row == mark->row && m.column == mark->column; }),
+          {corner.x + static_cast<double>(mark->column) * at.cell_width,
+           corner.y + static_cast<double>(panel.values.rows() - 1 - mark->row) * at.cell_height},
           at.cell_width, at.cell_height);
   }
 
-  const double middle = (at.left + at.right) / 2;
   double bottom = at.bottom + at.columns.extent;
-  if (!map.x_name.empty())
-    drawing.text_within(at.right - at.left, {middle, bottom += 18}, map.x_name,
-                        {.anchor = svg::Anchor::middle});
-  if (!map.y_name.empty())
-    drawing.text_within(at.bottom - at.top, {margin + 10, (at.top + at.bottom) / 2}, map.y_name,
-                        {.anchor = svg::Anchor::middle, .upwards = true});
-
-  double right = at.right + 24;
+  double right = at.right + std::max(24.0, at.columns.overhang);
   if (scale.is_known()) {
-    const double bar_height = std::min(at.bottom - at.top, 260.0);
+    const double bar_height = std::min(at.bottom - at.top, 420.0);
     // A single value: a bar of that value alone would have no length.
     const bool single = scale.high <= scale.low;
     const double rim = single ? std::max(1e-3, 0.1 * std::abs(scale.low)) : 0;
     right += svg::draw_colour_bar(drawing, {right, at.top}, bar_height, scale.low - rim,
                                   scale.high + rim, !map.higher_is_better);
-    right += 6;
-    std::string words_of_bar =
-        map.value_name + (map.higher_is_better ? " (higher is better)" : " (lower is better)");
-    drawing.text_within(at.bottom - at.top, {right + 12, at.top + bar_height / 2}, words_of_bar,
-                        {.anchor = svg::Anchor::middle, .upwards = true});
-    right += 18;
   }
+  right = std::max(right, margin + heading.width() + 1);
+  // The names of the axes: in the middle, but never over the rim.
+  if (!map.x_name.empty()) {
+    const double half = std::min(svg::text_width(map.x_name, 12), right - margin) / 2;
+    drawing.text_within(
+        2 * half, {std::clamp((at.left + at.right) / 2, margin + half, right - half), bottom += 18},
+        map.x_name, {.anchor = svg::Anchor::middle});
+  }
+  if (!map.y_name.empty())
+    drawing.text_within(at.bottom - at.top, {margin + 10, (at.top + at.bottom) / 2}, map.y_name,
+                        {.anchor = svg::Anchor::middle, .upwards = true});
   bottom += 16;
   bottom += draw_legend(drawing, map, words, {at.left, bottom}, right - at.left, decimals);
-  const double width = right + margin - 2;
-  if (!map.title.empty())
-    drawing.text_within(width - 2 * margin, {margin, margin + 11}, map.title,
-                        {.size = 13, .bold = true});
-  return drawing.finish(width, bottom + margin - 6, map.title);
+  heading.draw(drawing, {margin, margin}, right - margin);
+  return drawing.finish(right + margin, bottom + margin - 6, map.title);
 }
 
 }  // namespace coterie

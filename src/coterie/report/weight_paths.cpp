@@ -11,13 +11,13 @@ namespace coterie {
 
 namespace {
 
+using svg::margin;
 using svg::Point;
 
 constexpr Index most_panels = 48;
-constexpr double margin = 14, panel_gap = 14, title_height = 18, label_font = 11;
-constexpr double side_column = 22;  // of lambda = 0 and lambda = inf
+constexpr double panel_gap = 14, title_height = 18, label_font = 11;
 
-constexpr svg::Stroke merge_stroke = {.colour = "#8a8a8a", .width = 0.8, .dashes = "3 3"};
+constexpr svg::Stroke merge_stroke = {.colour = "#a0a0a0", .width = 0.7, .dashes = "2 2"};
 
 void check(const WeightPaths& paths) {
   const auto fail = [](const std::string& words) { throw InputError("weight paths: " + words); };
@@ -68,7 +68,9 @@ struct Layout {
   Index across = 1, down = 1;
   double width = 0, height = 0;  // of a panel, with the columns at its sides
   bool zero = false, infinity = false;
+  double side_column = 0;    // width of that of lambda = 0 and of infinity
   svg::Axis x = {}, y = {};  // relative to a panel's corner
+  std::vector<double> y_ticks = {};
   double left = 0, top = 0;
   Point corner(Index panel) const {
     return {left + static_cast<double>(panel % across) * (width + panel_gap),
@@ -110,6 +112,8 @@ Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
   out.width = std::floor(std::min(480.0, (960 - (across - 1) * panel_gap) / across));
   out.height = std::floor(std::max(84.0, 0.62 * out.width));
 
+  out.side_column = std::clamp(std::floor(0.12 * out.width), 14.0, 24.0);
+
   const Index n = paths.lambda.size();
   out.zero = paths.lambda(0) == 0;
   out.infinity = std::isinf(paths.lambda(n - 1));
@@ -119,8 +123,8 @@ Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
   if (!(high / low > 1.01)) low /= 3, high *= 3;
   out.x = {.low = low,
            .high = high,
-           .first = out.zero ? side_column : 4.0,
-           .last = out.width - (out.infinity ? side_column : 4.0),
+           .first = out.zero ? out.side_column : 4.0,
+           .last = out.width - (out.infinity ? out.side_column : 4.0),
            .logarithmic = true};
   double least = 0;
   for (const Matrix& theta : paths.theta)
@@ -128,6 +132,7 @@ Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
       if (std::isfinite(value)) least = std::min(least, value);
   if (least > -1e-9) least = 0;  // rounding
   out.y = {.low = least, .high = find_top(paths), .first = out.height, .last = 0};
+  out.y_ticks = svg::ticks(out.y, static_cast<Index>(out.height / 26));
   return out;
 }
 
@@ -164,10 +169,10 @@ void draw_panel(svg::Drawing& drawing, const WeightPaths& paths, const Layout& a
                 const Panel& panel, Point corner, double stroke_width, double opacity) {
   const double right = corner.x + at.width, bottom = corner.y + at.height;
   constexpr std::string_view aside = "#f3f4f6";
-  if (at.zero) drawing.rectangle(corner, side_column - 4, at.height, aside);
+  if (at.zero) drawing.rectangle(corner, at.side_column - 4, at.height, aside);
   if (at.infinity)
-    drawing.rectangle({right - side_column + 4, corner.y}, side_column - 4, at.height, aside);
-  for (const double value : svg::ticks(at.y, static_cast<Index>(at.height / 26)))
+    drawing.rectangle({right - at.side_column + 4, corner.y}, at.side_column - 4, at.height, aside);
+  for (const double value : at.y_ticks)
     drawing.line({corner.x, corner.y + at.y.pixel(value)}, {right, corner.y + at.y.pixel(value)},
                  {.colour = "#e6e6e6"});
   drawing.begin("merges");
@@ -220,14 +225,14 @@ void draw_axes(svg::Drawing& drawing, const Layout& at, Index panels) {
   drawing.begin("axes");
   for (Index k = 0; k < panels; ++k) {
     const Point corner = at.corner(k);
-    if (k % at.across == 0)
-      for (const double value : svg::ticks(at.y, static_cast<Index>(at.height / 26)))
-        drawing.text({corner.x - 6, corner.y + at.y.pixel(value) + 4}, svg::number_text(value),
-                     {.size = label_font, .anchor = svg::Anchor::end});
+    const std::vector<std::string> weights = svg::tick_texts(at.y_ticks);
+    for (std::size_t i = 0; k % at.across == 0 && i < weights.size(); ++i)
+      drawing.text({corner.x - 6, corner.y + at.y.pixel(at.y_ticks[i]) + 4}, weights[i],
+                   {.size = label_font, .anchor = svg::Anchor::end});
     if (k + at.across < panels) continue;  // another panel is below
     std::vector<svg::TickName> names;
-    if (at.zero) names.push_back({corner.x + side_column / 2 - 2, "0"});
-    if (at.infinity) names.push_back({corner.x + at.width - side_column / 2 + 2, "inf"});
+    if (at.zero) names.push_back({corner.x + at.side_column / 2 - 2, "0"});
+    if (at.infinity) names.push_back({corner.x + at.width - at.side_column / 2 + 2, "inf"});
     for (const double value : svg::ticks(at.x, static_cast<Index>(at.width / 45))) {
       const double x = corner.x + at.x.pixel(value);
       drawing.line({x, corner.y + at.height}, {x, corner.y + at.height + 4}, {.colour = "#999"});
@@ -251,7 +256,7 @@ std::string as_svg(const WeightPaths& paths) {
   Layout at = lay_out(paths, std::ssize(panels), by_task);
   const double stroke_width = !by_task ? 0.8 : at.width > 150 ? 1.6 : 1.3;
   const double opacity =
-      by_task ? 1 : std::clamp(30 / static_cast<double>(paths.tasks.size()), 0.12, 0.6);
+      by_task ? 1 : std::clamp(60 / static_cast<double>(paths.tasks.size()), 0.2, 0.6);
 
   std::vector<LegendEntry> legend;
   if (by_task)
@@ -264,18 +269,16 @@ std::string as_svg(const WeightPaths& paths) {
 
   svg::Drawing drawing;
   double widest = 0;
-  for (const double value : svg::ticks(at.y, static_cast<Index>(at.height / 26)))
-    widest = std::max(widest, svg::text_width(svg::number_text(value), label_font));
+  for (const std::string& words : svg::tick_texts(at.y_ticks))
+    widest = std::max(widest, svg::text_width(words, label_font));
   at.left = margin + 20 + widest + 6;
   const double right =
       at.left + static_cast<double>(at.across) * (at.width + panel_gap) - panel_gap;
-  const double width = right + margin;
+  const svg::Heading heading{paths.title};
+  const double width = std::max(right, margin + heading.width() + 1) + margin;
   double top = margin;
-  if (!paths.title.empty()) {
-    drawing.text_within(width - 2 * margin, {margin, top + 11}, paths.title,
-                        {.size = 13, .bold = true});
-    top += 24;
-  }
+  heading.draw(drawing, {margin, margin}, width - 2 * margin);
+  top += heading.height();
   top += draw_legend(drawing, legend, {at.left, top}, right);
   at.top = top + title_height + 2;
 
