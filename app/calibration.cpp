@@ -45,6 +45,7 @@ void calibrate_model(Model& model, const Dataset& data, const TrainSettings& set
     fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
     return;
   }
+  (void)model;
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
 }

@@ -285,8 +285,7 @@ std::string csv_grid(const Plan& plan, const GridScores& scores, const Outcome& 
   return out;
 }
 
-std::string picture_of(const SelectOptions& options, const Plan& plan, const GridScores& scores,
-                       const Outcome& outcome) {
+std::string picture_of(const SelectOptions& options, const Plan& plan, const Outcome& outcome) {
   const Grid& grid = plan.grid;
   HeatMap map;
   map.title = fmt::format("{} by {}", score_name(plan.score), method_text(options));
@@ -509,7 +508,7 @@ int run_select(const SelectOptions& options) {
                                                   ? json_grid(plan, scores, outcome).dump(2) + "\n"
                                                   : csv_grid(plan, scores, outcome));
   if (!options.picture_path.empty())
-    write_file_atomically(options.picture_path, picture_of(options, plan, scores, outcome));
+    write_file_atomically(options.picture_path, picture_of(options, plan, outcome));
   journal.remove();
   monitor.clear();
 

@@ -3,81 +3,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "coterie/report/svg.hpp"
 
 namespace coterie::bench {
 
 namespace {
 
+using svg::Axis;
+using svg::Drawing;
+
 constexpr double width = 640, height = 400;
 constexpr double left = 70, right = 150, top = 20, bottom = 50;  // margins
-constexpr std::array<const char*, 3> colours = {"#1f5fa8", "#c2571a", "#3b7d3b"};
 
-// One axis: from the values to pixels, by logarithms.
-struct Axis {
-  double low, high;    // values at the ends
-  double first, last;  // their pixels
-  double pixel(double value) const {
-    return first + (last - first) * std::log(value / low) / std::log(high / low);
-  }
-};
+double law_at(const PlotSeries& series, double x) {
+  return series.law.factor * std::pow(x, series.law.exponent);
+}
 
-// 1, 2 and 5 times powers of ten within the axis; powers of ten alone when there would be many.
-std::vector<double> ticks(const Axis& axis) {
-  const bool few = axis.high / axis.low < 300;
-  std::vector<double> out;
-  for (double power = 1e-9; power < 1e12; power *= 10)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      const double value = std::stod(fmt::format("{:.3g}", digit * power));
-      if (digit != 1 && !few) continue;
-      if (value >= 0.999 * axis.low && value <= 1.001 * axis.high) out.push_back(value);
+// From the smallest to the largest size with a little room, and whole powers of ten of the seconds.
+std::pair<Axis, Axis> find_axes(const Plot& plot) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Axis x{infinity, 0, left, width - right, true};
+  Axis y{infinity, 0, height - bottom, top, true};
+  for (const PlotSeries& series : plot.series)
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      const double law = law_at(series, series.x[i]);
+      x.low = std::min(x.low, series.x[i]);
+      x.high = std::max(x.high, series.x[i]);
+      y.low = std::min({y.low, series.y[i], law});
+      y.high = std::max({y.high, series.y[i], law});
     }
-  return out;
+  if (!(x.low < x.high)) x.low = 1, x.high = 10;  // no series: an empty frame
+  if (!(y.low <= y.high)) y.low = y.high = 1;
+  const double room = std::pow(x.high / x.low, 0.04);  // keeps points off the axes
+  x.low /= room;
+  x.high *= room;
+  y.low = std::pow(10, std::floor(std::log10(y.low)));
+  y.high = std::max(10 * y.low, std::pow(10, std::ceil(std::log10(y.high))));
+  return {x, y};
 }
 
-std::string text(double x, double y, const std::string& anchor, const std::string& words,
-                 const std::string& more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, words);
+void draw_axes(Drawing& drawing, const Plot& plot, const Axis& x, const Axis& y) {
+  for (const double value : svg::ticks(y, 9)) {
+    drawing.line({x.first, y.pixel(value)}, {x.last, y.pixel(value)}, {.colour = svg::grid});
+    drawing.text({x.first - 8, y.pixel(value) + 4}, svg::number_text(value),
+                 {.anchor = svg::Anchor::end});
+  }
+  // Sizes are those that were measured.
+  std::vector<svg::TickName> names;
+  if (!plot.series.empty())
+    for (const double value : plot.series[0].x)
+      names.push_back({x.pixel(value), svg::number_text(value)});
+  for (const svg::TickName& name : names)
+    drawing.line({name.x, y.first}, {name.x, y.last}, {.colour = svg::grid});
+  svg::draw_tick_names(drawing, names, y.first + 8, 0, width, 12);
+  drawing.line({x.first, y.first}, {x.last, y.first});
+  drawing.line({x.first, y.first}, {x.first, y.last});
+  drawing.text({(x.first + x.last) / 2, height - 10}, plot.x_name, {.anchor = svg::Anchor::middle});
+  drawing.text({18, (y.first + y.last) / 2}, plot.y_name,
+               {.anchor = svg::Anchor::middle, .upwards = true});
 }
 
-std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
-                     x2, y2, style);
-}
-
-std::string tick_name(double value) {
-  return value >= 1e-4 && value < 1e6 ? fmt::format("{:.7g}", value) : fmt::format("{:.0e}", value);
-}
-
-std::string draw(const PlotSeries& series, const Axis& x, const Axis& y, const char* colour,
-                 double label) {
-  std::string out;
-  const auto law = [&](double at) { return series.law.factor * std::pow(at, series.law.exponent); };
+void draw_series(Drawing& drawing, const PlotSeries& series, const Axis& x, const Axis& y,
+                 std::string_view colour, double label) {
   const double from = series.x.front();
   const double to = series.x.back();
-  out += line(x.pixel(from), y.pixel(law(from)), x.pixel(to), y.pixel(law(to)),
-              fmt::format("stroke=\"{}\" stroke-width=\"1.5\"", colour));
+  drawing.line({x.pixel(from), y.pixel(law_at(series, from))},
+               {x.pixel(to), y.pixel(law_at(series, to))}, {.colour = colour, .width = 1.5});
   for (std::size_t i = 0; i < series.x.size(); ++i)
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n",
-                       x.pixel(series.x[i]), y.pixel(series.y[i]), colour);
-  const std::string fill = fmt::format(" fill=\"{}\"", colour);
-  out += text(x.last + 8, label, "start", series.name, fill);
-  out += text(x.last + 8, label + 16, "start", fmt::format("exponent {:.2f}", series.law.exponent),
-              fill);
-  return out;
+    drawing.circle({x.pixel(series.x[i]), y.pixel(series.y[i])}, 4, colour);
+  drawing.text_within(right - 10, {x.last + 8, label}, series.name, {.colour = colour});
+  drawing.text({x.last + 8, label + 16}, fmt::format("exponent {:.2f}", series.law.exponent),
+               {.colour = colour});
 }
 
 // Heights of the labels: beside the ends of the lines, from the top down, out of each other's way.
 std::vector<double> label_heights(const Plot& plot, const Axis& y) {
   std::vector<std::pair<double, std::size_t>> wanted;
-  for (std::size_t k = 0; k < plot.series.size(); ++k) {
-    const PowerLaw& law = plot.series[k].law;
-    wanted.emplace_back(y.pixel(law.factor * std::pow(plot.series[k].x.back(), law.exponent)), k);
-  }
+  for (std::size_t k = 0; k < plot.series.size(); ++k)
+    wanted.emplace_back(y.pixel(law_at(plot.series[k], plot.series[k].x.back())), k);
   std::sort(wanted.begin(), wanted.end());
   std::vector<double> heights(wanted.size());
   double free = top + 10;
@@ -91,50 +98,13 @@ std::vector<double> label_heights(const Plot& plot, const Axis& y) {
 }  // namespace
 
 std::string as_svg(const Plot& plot) {
-  Axis x{std::numeric_limits<double>::infinity(), 0, left, width - right};
-  Axis y{std::numeric_limits<double>::infinity(), 0, height - bottom, top};
-  for (const PlotSeries& series : plot.series)
-    for (std::size_t i = 0; i < series.x.size(); ++i) {
-      const double law = series.law.factor * std::pow(series.x[i], series.law.exponent);
-      x.low = std::min(x.low, series.x[i]);
-      x.high = std::max(x.high, series.x[i]);
-      y.low = std::min({y.low, series.y[i], law});
-      y.high = std::max({y.high, series.y[i], law});
-    }
-  const double margin = std::pow(x.high / x.low, 0.04);  // keeps points off the axes
-  x.low /= margin;
-  x.high *= margin;
-  y.low = std::pow(10, std::floor(std::log10(y.low)));
-  y.high = std::pow(10, std::ceil(std::log10(y.high)));
-
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" "
-      "fill=\"#222\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-      width, height);
-  const std::string grid = "stroke=\"#ddd\"";
-  for (const double value : ticks(y)) {
-    out += line(x.first, y.pixel(value), x.last, y.pixel(value), grid);
-    out += text(x.first - 8, y.pixel(value) + 4, "end", tick_name(value));
-  }
-  // Sizes are those that were measured.
-  double last_name = 0;
-  for (const double value : plot.series.empty() ? std::vector<double>() : plot.series[0].x) {
-    out += line(x.pixel(value), y.first, x.pixel(value), y.last, grid);
-    const double half = 3.6 * static_cast<double>(tick_name(value).size());
-    if (x.pixel(value) - half < last_name + 4) continue;
-    out += text(x.pixel(value), y.first + 18, "middle", tick_name(value));
-    last_name = x.pixel(value) + half;
-  }
-  out += line(x.first, y.first, x.last, y.first, "stroke=\"#222\"");
-  out += line(x.first, y.first, x.first, y.last, "stroke=\"#222\"");
-  out += text((x.first + x.last) / 2, height - 10, "middle", plot.x_name);
-  out += text(18, (y.first + y.last) / 2, "middle", plot.y_name,
-              fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", (y.first + y.last) / 2));
+  const auto [x, y] = find_axes(plot);
+  Drawing drawing;
+  draw_axes(drawing, plot, x, y);
   const std::vector<double> labels = label_heights(plot, y);
   for (std::size_t k = 0; k < plot.series.size(); ++k)
-    out += draw(plot.series[k], x, y, colours[k % colours.size()], labels[k]);
-  return out + "</svg>\n";
+    draw_series(drawing, plot.series[k], x, y, svg::colour(static_cast<Index>(k)), labels[k]);
+  return drawing.finish(width, height, plot.y_name + " against " + plot.x_name);
 }
 
 }  // namespace coterie::bench

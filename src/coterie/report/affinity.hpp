@@ -11,7 +11,7 @@ namespace coterie {
 struct Affinity {
   std::string title = {};
   std::string value_name = {};          // "share of resamples in one group"
-  Matrix values = {};                   // tasks by tasks, in [0, 1]; what is not finite is hatched
+  Matrix values = {};                   // tasks by tasks, in [0, 1]; what is not finite is grey
   std::vector<std::string> names = {};  // of the tasks, in the order of the matrix
   std::vector<Index> order =
       {};  // the tasks from top to bottom, as by leaf_order; empty: as they come

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "coterie/report/svg.hpp"
@@ -13,6 +13,7 @@ namespace coterie {
 
 namespace {
 
+using svg::margin;
 using svg::Point;
 
 // The nodes that a picture shows. A merge beyond the largest lambda is left out with all that stands on it.
@@ -99,14 +100,14 @@ std::vector<Index> order_leaves(const Tree& tree) {
 }
 
 std::vector<Index> find_groups(const Tree& tree, double lambda) {
-  const Index nodes = std::ssize(tree.parent);
-  std::vector<Index> group(nodes);
+  const std::size_t nodes = tree.parent.size();
   std::vector<Index> top(nodes);  // of each node, the highest one that lambda reaches
-  for (Index node = nodes - 1; node >= 0; --node) {
+  for (std::size_t node = nodes; node-- > 0;) {
     const Index up = tree.parent[node];
-    top[node] = up >= 0 && tree.lambda[up] <= lambda ? top[up] : node;
+    top[node] = up >= 0 && tree.lambda[up] <= lambda ? top[up] : static_cast<Index>(node);
   }
-  std::vector<Index> number(nodes, -1), out(tree.leaves);
+  std::vector<Index> number(nodes, -1);
+  std::vector<Index> out(static_cast<std::size_t>(tree.leaves));
   Index groups = 0;
   for (Index leaf = 0; leaf < tree.leaves; ++leaf) {
     Index& own = number[top[leaf]];
@@ -114,6 +115,214 @@ std::vector<Index> find_groups(const Tree& tree, double lambda) {
     out[leaf] = own;
   }
   return out;
+}
+
+// Where everything is: rows of names on the left, lambda to the right.
+struct Layout {
+  double row = 18, font = 12;  // heights of a row and of its name
+  double left = 0, top = 0, bottom = 0;
+  double leaf_end = 0;  // where the lines of the leaves begin
+  svg::Axis axis = {};
+  std::vector<Point> node = {};  // of each shown node: its joint
+  double x(double lambda) const {
+    return lambda < axis.low ? leaf_end : axis.pixel(std::min(lambda, axis.high));
+  }
+};
+
+constexpr double plot_width = 560, open_end = 18, axis_height = 48;
+constexpr std::string_view branch = "#555";
+
+Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<Index>& order) {
+  Layout out;
+  const Index n = tree.leaves;
+  if (n > 40) out.row = 15, out.font = 11;
+  double widest = 0;
+  for (const std::string& name : picture.leaves)
+    widest = std::max(widest, std::min(svg::text_width(name, out.font), svg::longest_label));
+  out.left = margin + widest + 8;
+  out.top = margin + svg::Heading{picture.title}.height() + (picture.cut ? 18 : 0);
+  out.bottom = out.top + out.row * static_cast<double>(n);
+
+  // The axis begins some way before the first merge. Merges at 0 stand in front of it.
+  double least = picture.lambda_max;
+  bool at_zero = picture.cut && *picture.cut == 0;
+  for (Index node = n; node < std::ssize(tree.parent); ++node)
+    if (tree.shown[node]) {
+      at_zero = at_zero || tree.lambda[node] == 0;
+      if (tree.lambda[node] > 0) least = std::min(least, tree.lambda[node]);
+    }
+  if (picture.cut && *picture.cut > 0) least = std::min(least, *picture.cut);
+  const double decades = std::max(1.0, std::log10(picture.lambda_max / least));
+  out.axis = {.low = least / std::pow(10, 0.08 * decades),
+              .high = picture.lambda_max,
+              .first = out.left + (at_zero ? 40 : 0),
+              .last = out.left + plot_width,
+              .logarithmic = true};
+  out.leaf_end = out.left + (at_zero ? 14 : 0);
+
+  out.node.resize(tree.parent.size());
+  for (Index i = 0; i < n; ++i)
+    out.node[order[i]] = {out.left, out.top + (static_cast<double>(i) + 0.5) * out.row};
+  for (Index node = n; node < std::ssize(tree.parent); ++node)
+    if (tree.shown[node])
+      out.node[node] = {
+          out.x(tree.lambda[node]),
+          (out.node[tree.children[node].front()].y + out.node[tree.children[node].back()].y) / 2};
+  return out;
+}
+
+void draw_axis(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
+               const Layout& at) {
+  drawing.begin("axis");
+  std::vector<svg::TickName> names;
+  if (at.leaf_end > at.left) names.push_back({at.leaf_end, "0"});
+  for (const double value : svg::ticks(at.axis, 9))
+    names.push_back({at.axis.pixel(value), svg::number_text(value)});
+  for (const svg::TickName& name : names)
+    drawing.line({name.x, at.top}, {name.x, at.bottom + 4}, {.colour = "#e6e6e6"});
+  svg::draw_tick_names(drawing, names, at.bottom + 7, margin, at.axis.last + open_end + margin);
+  drawing.line({at.axis.first, at.bottom}, {at.axis.last, at.bottom});
+  drawing.text_within(plot_width, {(at.axis.first + at.axis.last) / 2, at.bottom + 36},
+                      picture.lambda_name, {.anchor = svg::Anchor::middle});
+  if (tree.roots.size() > 1)
+    drawing.text({(at.axis.first + at.axis.last) / 2, at.bottom + 53},
+                 fmt::format("dotted ends: {} parts that do not join", tree.roots.size()),
+                 {.size = 11, .anchor = svg::Anchor::middle, .colour = svg::quiet});
+  drawing.end();
+}
+
+// The colour of each node below the cut, if it is in a group of several; otherwise empty.
+std::vector<std::string_view> colour_groups(const Dendrogram& picture, const Tree& tree,
+                                            const std::vector<Index>& order) {
+  std::vector<std::string_view> out(tree.parent.size());
+  if (!picture.cut) return out;
+  const std::vector<Index> group = find_groups(tree, *picture.cut);
+  std::vector<Index> size(tree.leaves, 0), rank(tree.leaves, -1);
+  for (const Index g : group) ++size[g];
+  Index coloured = 0;
+  constexpr Index hues = 8;  // the last two of the colours are too close to that of the branches
+  for (const Index leaf : order) {
+    const Index g = group[leaf];
+    if (size[g] < 2) continue;
+    if (rank[g] < 0) rank[g] = coloured++;
+    out[leaf] = svg::colour(rank[g] % hues);
+  }
+  for (Index node = tree.leaves; node < std::ssize(tree.parent); ++node)
+    if (tree.lambda[node] <= *picture.cut) out[node] = out[tree.first_leaf[node]];
+  return out;
+}
+
+struct Segment {
+  Point from, to;
+};
+
+// The lines of the tree; returns them, so that numbers can keep clear of them.
+std::vector<Segment> draw_branches(svg::Drawing& drawing, const Dendrogram& picture,
+                                   const Tree& tree, const Layout& at,
+                                   const std::vector<std::string_view>& colours) {
+  std::vector<Segment> out;
+  const auto draw = [&](Point from, Point to, std::string_view colour) {
+    drawing.line(from, to,
+                 {.colour = colour.empty() ? branch : colour, .width = colour.empty() ? 1.2 : 1.8});
+    out.push_back({from, to});
+  };
+  drawing.begin("branches");
+  for (Index node = 0; node < std::ssize(tree.parent); ++node) {
+    if (!tree.shown[node]) continue;
+    const Point joint = at.node[node];
+    if (node >= tree.leaves) {
+      const auto& children = tree.children[node];
+      draw({joint.x, at.node[children.front()].y}, {joint.x, at.node[children.back()].y},
+           colours[node]);
+    }
+    const bool is_root = std::find(tree.roots.begin(), tree.roots.end(), node) != tree.roots.end();
+    const double end = is_root ? at.axis.last : at.node[tree.parent[node]].x;
+    // Colour ends at the cut.
+    const double change =
+        colours[node].empty() ? joint.x : std::clamp(at.x(*picture.cut), joint.x, end);
+    if (change > joint.x) draw(joint, {change, joint.y}, colours[node]);
+    if (end > change) draw({change, joint.y}, {end, joint.y}, {});
+    if (is_root && tree.roots.size() > 1)
+      drawing.line({end, joint.y}, {end + open_end, joint.y},
+                   {.colour = branch, .width = 1.2, .dashes = "1.5 3"});
+  }
+  drawing.end();
+  return out;
+}
+
+struct Box {
+  double left, top, right, bottom;
+  bool meets(const Box& b) const {
+    return left < b.right && b.left < right && top < b.bottom && b.top < bottom;
+  }
+};
+
+// A dot at each joint that has a support, dark for a high one, and the number beside it: on a side where no lines are, else where
+// no other number is, else only in the tip of the dot.
+void draw_support(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
+                  const Layout& at, const std::vector<Segment>& lines) {
+  constexpr double size = 10, radius = 3;
+  std::vector<Box> barriers, taken;
+  for (const auto& [from, to] : lines)
+    barriers.push_back({std::min(from.x, to.x) - 1, std::min(from.y, to.y) - 1,
+                        std::max(from.x, to.x) + 1, std::max(from.y, to.y) + 1});
+  for (Index k = 0; k < std::ssize(picture.merges); ++k)
+    if (picture.merges[k].support && tree.shown[tree.leaves + k]) {
+      const Point joint = at.node[tree.leaves + k];
+      taken.push_back({joint.x - radius, joint.y - radius, joint.x + radius, joint.y + radius});
+    }
+  drawing.begin("support");
+  for (Index k = 0; k < std::ssize(picture.merges); ++k) {
+    const TreeMerge& merge = picture.merges[k];
+    const Index node = tree.leaves + k;
+    if (!merge.support || !tree.shown[node]) continue;
+    const Point joint = at.node[node];
+    const std::string words = fmt::format("{:.2f}", *merge.support);
+    drawing.circle(
+        joint, radius, svg::ramp(*merge.support), {.colour = branch, .width = 0.8},
+        fmt::format("support {} of the group formed at {}", words, svg::number_text(merge.lambda)));
+    const double width = svg::text_width(words, size);
+    const auto box_at = [&](bool right, bool above) {
+      const double x = right ? joint.x + 4 : joint.x - 4 - width;
+      const double baseline = above ? joint.y - 3.5 : joint.y + 3 + 0.76 * size;
+      return Box{x, baseline - 0.76 * size, x + width, baseline + 1};
+    };
+    const std::array<Box, 4> places = {box_at(true, true), box_at(false, true), box_at(true, false),
+                                       box_at(false, false)};
+    const auto is_free = [](const Box& place, const std::vector<Box>& others) {
+      return std::none_of(others.begin(), others.end(),
+                          [&](const Box& other) { return place.meets(other); });
+    };
+    const auto inside = [&](const Box& place) {
+      return place.left >= at.left && place.right <= at.axis.last + open_end &&
+             place.top >= at.top - 4 && place.bottom <= at.bottom + 2;
+    };
+    const auto best = [&](auto good) { return std::find_if(places.begin(), places.end(), good); };
+    auto place =
+        best([&](const Box& b) { return inside(b) && is_free(b, taken) && is_free(b, barriers); });
+    if (place == places.end())
+      place = best([&](const Box& b) { return inside(b) && is_free(b, taken); });
+    if (place == places.end()) continue;
+    drawing.text({place->left, place->bottom - 1}, words,
+                 {.size = size, .colour = "#444", .halo = true});
+    taken.push_back(*place);
+  }
+  drawing.end();
+}
+
+void draw_cut(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
+              const Layout& at) {
+  const std::vector<Index> group = find_groups(tree, *picture.cut);
+  const Index groups = *std::max_element(group.begin(), group.end()) + 1;
+  const double x = at.x(*picture.cut);
+  const std::string words = fmt::format("{} group{} at {}", groups, groups == 1 ? "" : "s",
+                                        svg::number_text(*picture.cut, 3));
+  const double half = svg::text_width(words, 12) / 2;
+  drawing.begin("cut");
+  drawing.line({x, at.top - 4}, {x, at.bottom}, {.dashes = "5 3"});
+  drawing.text({std::clamp(x, at.left + half, at.axis.last + open_end - half), at.top - 9}, words,
+               {.anchor = svg::Anchor::middle});
+  drawing.end();
 }
 
 }  // namespace
@@ -124,10 +333,35 @@ std::vector<Index> groups_at(const Dendrogram& tree, double lambda) {
   return find_groups(build_tree(tree), lambda);
 }
 
-std::string as_svg(const Dendrogram& tree) {
-  const Tree built = build_tree(tree);
+std::string as_svg(const Dendrogram& picture) {
+  const Tree tree = build_tree(picture);
+  check(!picture.cut || (std::isfinite(*picture.cut) && *picture.cut >= 0),
+        fmt::format("the cut is at {}; it must be finite and not negative",
+                    svg::number_text(picture.cut.value_or(0))));
+  const std::vector<Index> order = order_leaves(tree);
+  const Layout at = lay_out(picture, tree, order);
+  const std::vector<std::string_view> colours = colour_groups(picture, tree, order);
+  const double width = at.axis.last + open_end + margin;
+  const double height = at.bottom + axis_height + (tree.roots.size() > 1 ? 17 : 0);
+
   svg::Drawing drawing;
-  return drawing.finish(640, 400, tree.title);
+  svg::Heading{picture.title}.draw(drawing, {margin, margin}, width - 2 * margin);
+  draw_axis(drawing, picture, tree, at);
+  drawing.begin("leaves");
+  for (Index leaf = 0; leaf < tree.leaves; ++leaf)
+    drawing.text_within(svg::longest_label, {at.left - 6, at.node[leaf].y + 0.36 * at.font},
+                        picture.leaves[leaf],
+                        {.size = at.font,
+                         .anchor = svg::Anchor::end,
+                         .colour = colours[leaf].empty() ? svg::ink : colours[leaf]});
+  drawing.end();
+  std::vector<Segment> lines = draw_branches(drawing, picture, tree, at, colours);
+  if (picture.cut) {
+    draw_cut(drawing, picture, tree, at);
+    lines.push_back({{at.x(*picture.cut), at.top}, {at.x(*picture.cut), at.bottom}});
+  }
+  draw_support(drawing, picture, tree, at, lines);
+  return drawing.finish(width, height, picture.title);
 }
 
 }  // namespace coterie

@@ -30,6 +30,7 @@ struct HeatMap {
   std::vector<std::string> y_labels = {};  // the first is at the bottom
   std::string value_name = {};             // "mean accuracy over tasks, 5-fold"
   bool higher_is_better = true;            // the better value is always the darker one
+  Index panels_across = 0;                 // panels side by side; 0: by their number
   std::vector<HeatPanel> panels = {};      // in reading order
 };
 

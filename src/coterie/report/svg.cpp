@@ -85,7 +85,6 @@ double character_width(char32_t c) {
   return 1.05;  // East Asian, symbols
 }
 
-bool is_plain(double value) { return std::isfinite(value) && std::abs(value) < 1e7; }
 
 std::string stroke_attributes(const Stroke& stroke) {
   std::string out = fmt::format(" stroke=\"{}\"", stroke.colour);
@@ -153,12 +152,47 @@ std::string shorten(std::string_view words, double width, double size, bool bold
   return std::string(words.substr(0, kept)) + std::string(ellipsis);
 }
 
-std::string number_text(double value) {
+namespace {
+
+// 1e-05 as 1e-5, 1e+06 as 1e6.
+std::string short_exponent(std::string words) {
+  const std::size_t e = words.find('e');
+  if (e == words.npos) return words;
+  std::size_t digits = e + 1;
+  const bool negative = words[digits] == '-';
+  while (digits + 1 < words.size() &&
+         (words[digits] == '-' || words[digits] == '+' || words[digits] == '0'))
+    ++digits;
+  return words.substr(0, e + 1) + (negative ? "-" : "") + words.substr(digits);
+}
+
+bool is_handy(double size) { return size == 0 || (size >= 1e-4 && size < 1e6); }
+
+}  // namespace
+
+std::string number_text(double value, int digits) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const double size = std::abs(value);
-  if (size == 0) return "0";
-  return size >= 1e-4 && size < 1e6 ? fmt::format("{:.4g}", value) : fmt::format("{:.3g}", value);
+  if (value == 0) return "0";
+  // Digits before the point are always written out.
+  if (is_handy(std::abs(value)))
+    digits = std::max(digits, 1 + static_cast<int>(std::floor(std::log10(std::abs(value)))));
+  return short_exponent(fmt::format("{:.{}g}", value, digits));
+}
+
+std::vector<std::string> tick_texts(const std::vector<double>& values) {
+  std::vector<std::string> out;
+  std::size_t decimals = 0;
+  bool handy = true;
+  for (const double value : values) {
+    const std::string words = number_text(value);
+    const std::size_t point = words.find('.');
+    if (point != words.npos) decimals = std::max(decimals, words.size() - point - 1);
+    handy = handy && is_handy(std::abs(value));
+  }
+  for (const double value : values)
+    out.push_back(handy ? fmt::format("{:.{}f}", value, decimals) : number_text(value));
+  return out;
 }
 
 std::string coordinate(double value) {
@@ -236,6 +270,10 @@ void Drawing::frame(Point corner, double width, double height, const Stroke& str
                        coordinate(height), stroke_attributes(stroke));
 }
 
+void Drawing::area(std::string_view path, std::string_view fill) {
+  body_ += fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", path, fill);
+}
+
 void Drawing::circle(Point centre, double radius, std::string_view fill, const Stroke& stroke,
                      std::string_view tip) {
   body_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"{}{}", coordinate(centre.x),
@@ -264,7 +302,10 @@ void Drawing::text_within(double width, Point at, std::string_view words, const 
   text(at, shown, font, shown == words ? std::string_view() : words);
 }
 
-void Drawing::begin(std::string_view name) { body_ += fmt::format("<g class=\"{}\">\n", name); }
+void Drawing::begin(std::string_view name, bool crisp) {
+  body_ +=
+      fmt::format("<g class=\"{}\"{}>\n", name, crisp ? " shape-rendering=\"crispEdges\"" : "");
+}
 
 void Drawing::end() { body_ += "</g>\n"; }
 
@@ -303,8 +344,9 @@ std::vector<double> linear_ticks(const Axis& axis, Index most) {
     if (step < least_step * (1 - 1e-9)) continue;
     std::vector<double> out;
     const double rim = 1e-9 * (axis.high - axis.low);
-    for (double k = std::ceil((axis.low - rim) / step); k * step <= axis.high + rim; ++k)
-      // k digit 10^power, once rounded
+    for (double k = std::ceil((axis.low - rim) / step) + 0.0; k * step <= axis.high + rim;
+         ++k)  // + 0.0: no -0
+      // k digit 10^power, rounded once
       out.push_back(power + up >= 0 ? k * step : k * digit / std::pow(10.0, -(power + up)));
     return out;
   }
@@ -343,24 +385,69 @@ std::vector<double> ticks(const Axis& axis, Index most) {
   return axis.logarithmic ? logarithmic_ticks(axis, most) : linear_ticks(axis, most);
 }
 
-LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size) {
-  double widest = 0;
-  for (const std::string& label : labels)
-    widest = std::max(widest, std::min(text_width(label, size), longest_label));
-  const auto stride = [&](double extent) {
-    return std::max<Index>(1, static_cast<Index>(std::ceil((extent) / step - 1e-9)));
-  };
-  const Index level = stride(widest + 6);
-  if (level <= 3) return {level, false, size + label_gap};
-  return {stride(size * 1.15), true, widest + label_gap};
+void draw_tick_names(Drawing& drawing, const std::vector<TickName>& names, double y, double low,
+                     double high, double size) {
+  std::vector<std::pair<double, double>> taken;
+  for (const TickName& name : names) {
+    const double half = text_width(name.words, size) / 2;
+    const double left = name.x - half, right = name.x + half;
+    const bool meets = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
+      return left < other.second + 5 && other.first < right + 5;
+    });
+    if (meets || left < low || right > high) continue;
+    taken.emplace_back(left, right);
+    drawing.text({name.x, y + 0.8 * size}, name.words, {.size = size, .anchor = Anchor::middle});
+  }
 }
 
-LabelPlan plan_rows(const std::vector<std::string>& labels, double step, double size) {
-  double widest = 0;
-  for (const std::string& label : labels)
-    widest = std::max(widest, std::min(text_width(label, size), longest_label));
-  return {std::max<Index>(1, static_cast<Index>(std::ceil(size * 1.15 / step - 1e-9))), false,
-          widest + label_gap};
+namespace {
+
+double label_width(const std::string& label, double size) {
+  return std::min(text_width(label, size), longest_label);
+}
+
+double widest_label(const std::vector<std::string>& labels, double size) {
+  double out = 0;
+  for (const std::string& label : labels) out = std::max(out, label_width(label, size));
+  return out;
+}
+
+// The smallest stride at which labels of this extent do not touch.
+Index find_stride(double extent, double step) {
+  return std::max<Index>(1, static_cast<Index>(std::ceil(extent / step - 1e-9)));
+}
+
+constexpr double line_height = 1.15;  // in units of the font size
+
+// Of ordered labels the first and the last are worth showing: a somewhat larger stride that meets both, if there is one.
+Index meet_both_ends(Index stride, Index labels) {
+  for (Index larger = stride; larger < 2 * stride; ++larger)
+    if ((labels - 1) % larger == 0) return larger;
+  return stride;
+}
+
+}  // namespace
+
+LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size,
+                       LabelKind kind) {
+  const bool ordered = kind == LabelKind::ordered;
+  const Index n = std::ssize(labels);
+  const double widest = widest_label(labels, size), tall = size * line_height;
+  const auto choose = [&](double extent) {
+    return ordered ? meet_both_ends(find_stride(extent, step), n) : find_stride(extent, step);
+  };
+  const Index level = choose(widest + 6);
+  if (level == 1 || (ordered && n / level >= 3))
+    return {level, false, size + label_gap, std::max(0.0, (widest - step) / 2)};
+  return {choose(tall), true, widest + label_gap, std::max(0.0, (tall - step) / 2)};
+}
+
+LabelPlan plan_rows(const std::vector<std::string>& labels, double step, double size,
+                    LabelKind kind) {
+  const double tall = size * line_height;
+  const Index stride = find_stride(tall, step);
+  return {kind == LabelKind::ordered ? meet_both_ends(stride, std::ssize(labels)) : stride, false,
+          widest_label(labels, size) + label_gap, std::max(0.0, (tall - step) / 2)};
 }
 
 void draw_columns(Drawing& drawing, const LabelPlan& plan, const std::vector<std::string>& labels,
@@ -385,20 +472,63 @@ void draw_rows(Drawing& drawing, const LabelPlan& plan, const std::vector<std::s
         labels[i], {.size = size, .anchor = Anchor::end});
 }
 
-void draw_missing(Drawing& drawing, Point corner, double width, double height,
-                  std::string_view tip) {
-  drawing.rectangle(corner, width, height, missing, tip);
+void draw_hatch(Drawing& drawing, Point corner, double width, double height) {
   const double side = std::min(width, height);  // one stroke at 45 degrees through the middle
   const Point middle = {corner.x + width / 2, corner.y + height / 2};
   drawing.line({middle.x - side / 2, middle.y + side / 2},
-               {middle.x + side / 2, middle.y - side / 2}, {.colour = "#bbb", .width = 0.8});
+               {middle.x + side / 2, middle.y - side / 2}, {.colour = "#aaa", .width = 0.8});
+}
+
+// One path for each colour; neighbours of one colour in a row are one piece.
+void draw_mosaic(Drawing& drawing, Point corner, double cell, ConstMatrixRef shares) {
+  constexpr int levels = 100;
+  const auto level = [&](Index i, Index j) {
+    const double share = shares(i, j);
+    return std::isfinite(share)
+               ? static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * levels))
+               : levels + 1;
+  };
+  std::array<std::string, levels + 2> paths;
+  const std::string height = coordinate(cell);
+  for (Index i = 0; i < shares.rows(); ++i)
+    for (Index j = 0, end = 0; j < shares.cols(); j = end) {
+      for (end = j + 1; end < shares.cols() && level(i, end) == level(i, j);) ++end;
+      const std::string width = coordinate(static_cast<double>(end - j) * cell);
+      paths[level(i, j)] +=
+          fmt::format("M{} {}h{}v{}h-{}z", coordinate(corner.x + static_cast<double>(j) * cell),
+                      coordinate(corner.y + static_cast<double>(i) * cell), width, height, width);
+    }
+  for (int k = 0; k <= levels + 1; ++k)
+    if (!paths[k].empty())
+      drawing.area(paths[k],
+                   k > levels ? std::string(missing) : ramp(k / static_cast<double>(levels)));
+}
+
+namespace {
+constexpr double title_size = 13, remark_size = 12;
+}  // namespace
+
+double Heading::height() const { return (title.empty() ? 0 : 22) + (remark.empty() ? 0 : 18); }
+
+double Heading::width() const {
+  return std::min(700.0,
+                  std::max(text_width(title, title_size, true), text_width(remark, remark_size)));
+}
+
+void Heading::draw(Drawing& drawing, Point corner, double width) const {
+  double y = corner.y;
+  if (!title.empty())
+    drawing.text_within(width, {corner.x, (y += 11)}, title, {.size = title_size, .bold = true});
+  if (!remark.empty())
+    drawing.text_within(width, {corner.x, y + (title.empty() ? 11 : 18)}, remark,
+                        {.size = remark_size, .colour = quiet});
 }
 
 double draw_colour_bar(Drawing& drawing, Point corner, double height, double low, double high,
                        bool reversed) {
   constexpr double width = 14;
   constexpr Index steps = 64;
-  drawing.begin("colour-bar");
+  drawing.begin("colour-bar", true);
   // Each strip reaches to the bottom, so that no seams show between neighbours.
   for (Index i = 0; i < steps; ++i) {
     const double share = (static_cast<double>(steps - 1 - i)) / (steps - 1);
@@ -406,15 +536,19 @@ double draw_colour_bar(Drawing& drawing, Point corner, double height, double low
     drawing.rectangle({corner.x, corner.y + y}, width, height - y,
                       ramp(reversed ? 1 - share : share));
   }
+  drawing.end();
+  drawing.begin("axis");
   drawing.frame(corner, width, height, {.colour = "#999", .width = 0.5});
   const Axis axis{low, high, corner.y + height, corner.y};
   double widest = 0;
-  for (const double value : ticks(axis, static_cast<Index>(height / 30))) {
-    const double y = axis.pixel(value);
-    const std::string words = number_text(value);
+  const std::vector<double> values =
+      ticks(axis, std::clamp<Index>(static_cast<Index>(height / 22), 3, 10));
+  const std::vector<std::string> words = tick_texts(values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double y = axis.pixel(values[i]);
     drawing.line({corner.x + width, y}, {corner.x + width + 4, y}, {.colour = "#999"});
-    drawing.text({corner.x + width + 8, y + 4}, words, {.size = 11});
-    widest = std::max(widest, text_width(words, 11));
+    drawing.text({corner.x + width + 8, y + 4}, words[i], {.size = 11});
+    widest = std::max(widest, text_width(words[i], 11));
   }
   drawing.end();
   return width + 8 + widest;

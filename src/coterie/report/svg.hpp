@@ -23,11 +23,14 @@ double text_width(std::string_view words, double size, bool bold = false);
 // The beginning of the words with an ellipsis, such that it is not wider than asked for; the words themselves if they fit.
 std::string shorten(std::string_view words, double width, double size, bool bold = false);
 
-// A number for people: 0.001, 25, 1e-05, inf.
-std::string number_text(double value);
+// A number for people: 0.001, 25, 1e-5, inf.
+std::string number_text(double value, int digits = 4);
 
 // A coordinate: at most two digits after the point, none that are not needed.
 std::string coordinate(double value);
+
+// Numbers of an axis, all with as many digits after the point as the one that needs most.
+std::vector<std::string> tick_texts(const std::vector<double>& values);
 
 // ---- Colours ---------------------------------------------------------------------------------------------------------------
 
@@ -79,13 +82,16 @@ class Drawing {
   void rectangle(Point corner, double width, double height, std::string_view fill,
                  std::string_view tip = {});
   void frame(Point corner, double width, double height, const Stroke& stroke = {});
+  // A path in SVG's own words: "M1 2h3z".
+  void area(std::string_view path, std::string_view fill);
   void circle(Point centre, double radius, std::string_view fill,
               const Stroke& stroke = {.width = 0}, std::string_view tip = {});
   void text(Point at, std::string_view words, const Font& font = {}, std::string_view tip = {});
   // Shortened to a width; then the tip says it in full.
   void text_within(double width, Point at, std::string_view words, const Font& font = {});
   // What follows until the end is one group with a name (a class, for style sheets and tests).
-  void begin(std::string_view name);
+  // Cells are crisp: no seams show between them.
+  void begin(std::string_view name, bool crisp = false);
   void end();
 
   // The whole picture, on white. The title is what the picture is called, for those who cannot see it.
@@ -109,15 +115,29 @@ struct Axis {
 // them when there is room) on a logarithmic axis.
 std::vector<double> ticks(const Axis& axis, Index most);
 
-// Names of rows or columns in a line, at equal distances: turned upwards if they are too wide, and every stride-th only if too dense.
-struct LabelPlan {
-  Index stride = 1;
-  bool upwards = false;
-  double extent = 0;  // pixels that the labels need across the axis
+// Names at places along a level axis, centred, with their tops at y: those that fit between low and high and do not touch an
+// earlier one of the list.
+struct TickName {
+  double x;
+  std::string words;
 };
-inline constexpr double longest_label = 240;  // pixels; longer ones are shortened
-LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size);
-LabelPlan plan_rows(const std::vector<std::string>& labels, double step, double size);
+void draw_tick_names(Drawing& drawing, const std::vector<TickName>& names, double y, double low,
+                     double high, double size = 11);
+
+// Names of rows or columns in a line, at equal distances. Ordered ones (numbers) explain those between them and are thinned out
+// when they are dense; names are rather turned upwards first.
+enum class LabelKind { ordered, names };
+struct LabelPlan {
+  Index stride = 1;  // every stride-th is shown
+  bool upwards = false;
+  double extent = 0;    // pixels that the labels need across the axis
+  double overhang = 0;  // pixels that they may need before the first and behind the last place
+};
+inline constexpr double longest_label = 300;  // pixels; longer ones are shortened
+LabelPlan plan_columns(const std::vector<std::string>& labels, double step, double size,
+                       LabelKind kind);
+LabelPlan plan_rows(const std::vector<std::string>& labels, double step, double size,
+                    LabelKind kind);
 
 // Draws the labels: columns below y, centred at x + (i + 1/2) step; rows to the left of x, centred at y + (i + 1/2) step.
 void draw_columns(Drawing& drawing, const LabelPlan& plan, const std::vector<std::string>& labels,
@@ -125,9 +145,20 @@ void draw_columns(Drawing& drawing, const LabelPlan& plan, const std::vector<std
 void draw_rows(Drawing& drawing, const LabelPlan& plan, const std::vector<std::string>& labels,
                Point from, double step, double size);
 
-// A hatched cell: nothing is known here.
-void draw_missing(Drawing& drawing, Point corner, double width, double height,
-                  std::string_view tip = {});
+// A stroke across a cell (of the colour `missing`) where nothing is known.
+void draw_hatch(Drawing& drawing, Point corner, double width, double height);
+
+// Many cells in little text: shares of the ramp, to a hundredth of it; what is not finite is plain grey.
+void draw_mosaic(Drawing& drawing, Point corner, double cell, ConstMatrixRef shares);
+
+// What stands over a picture: its title, and below it in a quiet tone what it shows. Both may be empty.
+struct Heading {
+  std::string title = {}, remark = {};
+  double height() const;
+  double width() const;  // that it would like; it is shortened to what it gets
+  void draw(Drawing& drawing, Point corner, double width) const;
+};
+inline constexpr double margin = 14;  // around a picture
 
 // An upright bar of the ramp's colours with numbers to its right; dark at the high end unless reversed.
 // Returns the width that it takes, with its numbers.
