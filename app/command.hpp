@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 
 void add_train(CLI::App& program, Action& chosen);
 void add_select(CLI::App& program, Action& chosen);
+void add_path(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
 void add_inspect(CLI::App& program, Action& chosen);

@@ -16,6 +16,7 @@ namespace {
 void add_commands(CLI::App& program, Action& chosen) {
   add_train(program, chosen);
   add_select(program, chosen);
+  add_path(program, chosen);
   add_predict(program, chosen);
   add_evaluate(program, chosen);
   add_inspect(program, chosen);

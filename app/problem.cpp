@@ -132,8 +132,7 @@ void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool 
 void check_model_output(const std::string& path, const ProblemOptions& options) {
   check_output(path, "the model", options.data.paths);
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
-    throw InputError(
-        fmt::format("--output: {} is not a regular file; a model needs one.", path));
+    throw InputError(fmt::format("--output: {} is not a regular file; a model needs one.", path));
 }
 
 }  // namespace coterie::app

@@ -131,6 +131,21 @@ bool Monitor::share(Index done, Index all, const std::string& unit) {
   return go_on();
 }
 
+bool Monitor::path(Index points, double share, double smallest) {
+  const std::lock_guard lock(mutex_);
+  const double here = watch_.seconds() - phase_began_;
+  std::string line = fmt::format("{}: {} points, lambda {:.4f} of the largest, {:.0f} s", phase_,
+                                 points, share, here);
+  const double way = std::log(share) / std::log(smallest);
+  if (way > 0.02 && way < 1)
+    line += fmt::format(", at most about {:.0f} s left for the way down",
+                        std::ceil(here * (1 - way) / way));
+  else if (way >= 1)
+    line += ", locating merges";
+  show(line, false);
+  return go_on();
+}
+
 // Gaps fall by about the same factor from step to step, or faster: the time left is at most about that of the steps still needed.
 std::string Monitor::time_left(const Progress& progress) {
   const double now = watch_.seconds();

@@ -41,7 +41,8 @@ class Monitor {
   void aim(double gap) { aim_ = gap; }  // where fits end, for the time left
   ProgressCallback callback();          // false after Ctrl-C or past the time limit
   bool share(Index done, Index all,
-             const std::string& unit);  // as the callback; a bar on a terminal
+             const std::string& unit);                     // as the callback; a bar on a terminal
+  bool path(Index points, double share, double smallest);  // on the way down from share 1
   bool timed_out() const { return timed_out_; }
 
  private:

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "command.hpp"
 #include "calibration.hpp"
+#include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
 #include "problem.hpp"

@@ -59,8 +59,7 @@ GridPoint one_standard_error(const std::vector<Ranked>& ranked, Score score) {
   const double sign = sign_of(score);
   GridPoint chosen = best.point;
   for (const Ranked& one : ranked)
-    if (sign * one.score >= sign * best.score - slack &&
-        simplicity(one.point) < simplicity(chosen))
+    if (sign * one.score >= sign * best.score - slack && simplicity(one.point) < simplicity(chosen))
       chosen = one.point;
   return chosen;
 }
@@ -72,8 +71,7 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
   const double sign = sign_of(scores.score);
   const Ranked& best = ranked.front();
   const double slack = std::isnan(best.standard_error) ? 0 : best.standard_error;
-  for (const Ranked& one : ranked)
-    out.within += sign * one.score >= sign * best.score - slack;
+  for (const Ranked& one : ranked) out.within += sign * one.score >= sign * best.score - slack;
 
   // Scores, higher is better, as points x defined cells. A cell is defined for all points or for none: it depends on labels alone.
   const Matrix& shape = scores.cells.begin()->second;
@@ -116,8 +114,7 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
 
   out.optimism = std::numeric_limits<double>::quiet_NaN();
   if (shape.rows() < 2) return out;
-  const auto place =
-      static_cast<Index>(std::ranges::find(points, chosen) - points.begin());
+  const auto place = static_cast<Index>(std::ranges::find(points, chosen) - points.begin());
   double sum = 0;
   Index folds = 0;
   for (Index k = 0; k < shape.rows(); ++k) {

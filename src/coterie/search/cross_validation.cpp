@@ -9,13 +9,12 @@ std::vector<Vector> cross_validated_scores(
     const std::function<bool(Index done, Index folds)>& progress) {
   std::vector<Vector> scores;
   for (const Task& task : search.data.tasks)
-    scores.push_back(
-        Vector::Constant(task.size(), std::numeric_limits<double>::quiet_NaN()));
+    scores.push_back(Vector::Constant(task.size(), std::numeric_limits<double>::quiet_NaN()));
   GramCache cache;
   Index done = 0;
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };
-  for (const Fold& fold : make_folds(search, splits,
-                                     parse_normalisation(search.settings.normalise), cache)) {
+  for (const Fold& fold :
+       make_folds(search, splits, parse_normalisation(search.settings.normalise), cache)) {
     const Fitted fitted = fit_prepared(fold.prepared, search.settings, search.threads,
                                        [&](const Progress&) { return go_on(); });
     ++done;

@@ -70,8 +70,7 @@ Fold make_fold(const SearchData& search, const Split& split, const Normalisation
 WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
                        const std::vector<Index>& rows) {
   WholeGrams out;
-  out.kernels =
-      prepare_kernels(search.settings.kernels, normalisation, search.data.features);
+  out.kernels = prepare_kernels(search.settings.kernels, normalisation, search.data.features);
   TrainSettings largest = search.settings;
   largest.C = search.largest_C;
   const double C = largest_cost(sample_costs(search.data, largest, search.extras));
@@ -101,10 +100,10 @@ std::vector<Fold> make_folds(const SearchData& search, const std::vector<Split>&
   std::vector<Fold> folds;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     if (!cache[k] || cache[k]->kernels != kernels)
-      cache[k] = k > 0 && !scaled ? cache[0]
-                                  : std::make_shared<const WholeGrams>(whole_grams(
-                                        search, normalisation,
-                                        training_rows(search.data, splits[k])));
+      cache[k] = k > 0 && !scaled
+                     ? cache[0]
+                     : std::make_shared<const WholeGrams>(whole_grams(
+                           search, normalisation, training_rows(search.data, splits[k])));
     folds.push_back(make_fold(search, splits[k], normalisation, *cache[k]));
   }
   return folds;
@@ -119,9 +118,8 @@ Vector decisions_at(const Fold& fold, const Fit& fit, Index t, const std::vector
     support.push_back(fold.split.train[k][static_cast<std::size_t>(i)]);
     beta.push_back(fit.alpha[k][i] * fold.prepared.y[k][i]);
   }
-  const Vector f =
-      cross_decisions(fold.whole[k], samples, support, fit.theta.row(t).transpose(),
-                      Eigen::Map<const Vector>(beta.data(), std::ssize(beta)));
+  const Vector f = cross_decisions(fold.whole[k], samples, support, fit.theta.row(t).transpose(),
+                                   Eigen::Map<const Vector>(beta.data(), std::ssize(beta)));
   return f.array() + fit.bias[t];
 }
 

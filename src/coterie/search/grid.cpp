@@ -64,10 +64,10 @@ void add_range(const std::string& part, std::size_t dots, const std::string& opt
   const std::size_t colon = part.find(':', dots);
   const Entry from = parse_entry(std::string_view(part).substr(0, dots), option, part);
   const std::size_t second = dots + 2;
-  const Entry to = parse_entry(
-      std::string_view(part).substr(second, colon == std::string::npos ? std::string::npos
-                                                                       : colon - second),
-      option, part);
+  const Entry to =
+      parse_entry(std::string_view(part).substr(
+                      second, colon == std::string::npos ? std::string::npos : colon - second),
+                  option, part);
   if (from.relative != to.relative || !(from.value > 0) || !(to.value > 0) ||
       std::isinf(from.value) || std::isinf(to.value))
     fail(option, part);
@@ -79,10 +79,9 @@ void add_range(const std::string& part, std::size_t dots, const std::string& opt
   } else {
     if (from.base == 0 || from.base != to.base || from.base == 1) fail(option, part);
     steps = std::abs(std::round(std::log(to.value / from.value) / std::log(from.base)));
-    const double end = from.value * std::pow(from.base, (to.value > from.value) ==
-                                                                (from.base > 1)
-                                                            ? steps
-                                                            : -steps);
+    const double end =
+        from.value *
+        std::pow(from.base, (to.value > from.value) == (from.base > 1) ? steps : -steps);
     if (std::abs(end - to.value) > 1e-9 * to.value) fail(option, part);
   }
   if (steps + 1 > static_cast<double>(kLongest))
@@ -158,8 +157,7 @@ Grid parse_grid(const GridText& text) {
     order[i] = i;
     const double value = lambda.values[i];
     if (!(value >= 0) || (lambda.relative[i] && std::isinf(value)))
-      throw InputError(
-          fmt::format("--lambda has {}; it must be at least 0, or 'inf'.", value));
+      throw InputError(fmt::format("--lambda has {}; it must be at least 0, or 'inf'.", value));
     if (value == 0 || std::isinf(value)) continue;
     (lambda.relative[i] ? relative : absolute) = true;
   }
@@ -168,9 +166,8 @@ Grid parse_grid(const GridText& text) {
         "--lambda mixes numbers and shares of lambda_max; which of them shares more would change "
         "with C. Give one kind (0 and inf go with both).");
   check_once(lambda.values, "--lambda");
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    return lambda.values[a] > lambda.values[b];
-  });
+  std::ranges::sort(
+      order, [&](std::size_t a, std::size_t b) { return lambda.values[a] > lambda.values[b]; });
   for (const std::size_t i : order) {
     const double value = lambda.values[i];
     const bool share = relative && value > 0 && !std::isinf(value);
@@ -199,9 +196,8 @@ TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const Gri
   settings.C = grid.C[static_cast<std::size_t>(point.C)];
   settings.norm = grid.norm[static_cast<std::size_t>(point.norm)];
   settings.normalise = grid.normalise[static_cast<std::size_t>(point.normalise)];
-  settings.lambda = has_lambda(grid, point.norm)
-                        ? grid.lambda[static_cast<std::size_t>(point.lambda)]
-                        : "inf";
+  settings.lambda =
+      has_lambda(grid, point.norm) ? grid.lambda[static_cast<std::size_t>(point.lambda)] : "inf";
   return settings;
 }
 

@@ -12,10 +12,10 @@
 namespace coterie {
 
 struct Grid {
-  std::vector<double> C;                // increasing
-  std::vector<std::string> lambda;      // as TrainSettings::lambda, from strong sharing to none
-  std::vector<double> norm;             // as given
-  std::vector<std::string> normalise;   // as given
+  std::vector<double> C;               // increasing
+  std::vector<std::string> lambda;     // as TrainSettings::lambda, from strong sharing to none
+  std::vector<double> norm;            // as given
+  std::vector<std::string> normalise;  // as given
   bool operator==(const Grid&) const = default;
 };
 

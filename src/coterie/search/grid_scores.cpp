@@ -25,7 +25,8 @@ struct Sheet {
 };
 
 std::vector<Sheet> sheets_of(const std::vector<GridPoint>& points) {
-  std::map<std::pair<Index, Index>, Sheet> sheets;  // by normalisation first: its kernels are shared
+  std::map<std::pair<Index, Index>, Sheet>
+      sheets;  // by normalisation first: its kernels are shared
   for (const GridPoint& point : points) {
     Sheet& sheet = sheets[{point.normalise, point.norm}];
     sheet.norm = point.norm;
@@ -111,8 +112,8 @@ class SheetScorer {
       const std::vector<Vector> costs = costs_of(fold, C);
       const MtmklProblem problem = problem_of(fold, costs, infinite);
       Beginning begin;
-      begin.common = fit(problem, fit_settings(threads),
-                         [&](const Progress&) { return !stop.load(); }, start);
+      begin.common = fit(
+          problem, fit_settings(threads), [&](const Progress&) { return !stop.load(); }, start);
       if (stop) return {};
       begin.lambda_max = lambda_max(problem, begin.common);
       start = {begin.common.theta, begin.common.alpha, {}};
@@ -145,8 +146,9 @@ class SheetScorer {
         ++row.reused;
         continue;
       }
-      Fit found = fit(problem_of(fold, costs, lambda), fit_settings(threads),
-                      [&](const Progress&) { return !stop.load(); }, start, &workspace);
+      Fit found = fit(
+          problem_of(fold, costs, lambda), fit_settings(threads),
+          [&](const Progress&) { return !stop.load(); }, start, &workspace);
       if (stop) return row;
       count(found);
       row.values.row(static_cast<Index>(k)) = judge(search_, fold, found, score_);
@@ -160,8 +162,7 @@ class SheetScorer {
     return sample_costs(fold.prepared.data, settings(C), search_.extras);
   }
 
-  MtmklProblem problem_of(const Fold& fold, const std::vector<Vector>& costs,
-                          double lambda) const {
+  MtmklProblem problem_of(const Fold& fold, const std::vector<Vector>& costs, double lambda) const {
     const Prepared& p = fold.prepared;
     const double norm = grid_.norm[static_cast<std::size_t>(sheet_.norm)];
     return {p.grams.tasks, p.y, costs, lambda, p.graph, WeightSet(norm)};
@@ -240,8 +241,7 @@ std::string to_string(Score score) {
 }
 
 std::optional<Score> score_from(const std::string& text) {
-  for (const Score score :
-       {Score::accuracy, Score::balanced_accuracy, Score::auc, Score::log_loss})
+  for (const Score score : {Score::accuracy, Score::balanced_accuracy, Score::auc, Score::log_loss})
     if (text == to_string(score)) return score;
   return {};
 }
@@ -264,8 +264,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
                   const SearchHooks& hooks, GridScores& scores) {
   const std::vector<Sheet> sheets = sheets_of(points);
   Index rows_in_all = 0, rows_done = 0;
-  for (const Sheet& sheet : sheets)
-    rows_in_all += std::ssize(sheet.lambdas) * std::ssize(splits);
+  for (const Sheet& sheet : sheets) rows_in_all += std::ssize(sheet.lambdas) * std::ssize(splits);
   std::atomic<bool> stop = false;
   std::mutex one_at_a_time;
   const auto report = [&](Index done) {
@@ -308,8 +307,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
     parallel_for(std::ssize(unfinished), many_folds ? search.threads : 1, [&](Index k) {
       const std::size_t fold = unfinished[static_cast<std::size_t>(k)];
       if (!stop)
-        beginnings[fold] =
-            scorer.begin_rows(folds[fold], many_folds ? 1 : search.threads, stop);
+        beginnings[fold] = scorer.begin_rows(folds[fold], many_folds ? 1 : search.threads, stop);
       const std::lock_guard lock(one_at_a_time);
       report(0);
     });

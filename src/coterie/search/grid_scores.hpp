@@ -19,7 +19,8 @@ namespace coterie {
 
 enum class Score { accuracy, balanced_accuracy, auc, log_loss };
 std::string to_string(Score score);
-std::optional<Score> score_from(const std::string& text);  // "accuracy", "balanced", "auc", "logloss"
+std::optional<Score> score_from(
+    const std::string& text);  // "accuracy", "balanced", "auc", "logloss"
 bool higher_is_better(Score score);
 
 // One fold at one C: what is kept of a row, in memory and in the journal of a run.
@@ -28,7 +29,8 @@ struct RowKey {
   auto operator<=>(const RowKey&) const = default;
 };
 struct RowScores {
-  Matrix values;  // lambdas of the row x tasks; for log loss x held-out samples, and decision values
+  Matrix
+      values;  // lambdas of the row x tasks; for log loss x held-out samples, and decision values
   double lambda_max = 0;
   double worst_gap = 0;
   Index fits = 0, outer_steps = 0;
@@ -37,9 +39,9 @@ struct RowScores {
 };
 
 struct SearchHooks {
-  std::function<bool(Index done, Index rows)> progress;            // false: stop
-  std::function<const RowScores*(const RowKey&)> known;            // from an earlier run
-  std::function<void(const RowKey&, const RowScores&)> keep;       // one call at a time
+  std::function<bool(Index done, Index rows)> progress;       // false: stop
+  std::function<const RowScores*(const RowKey&)> known;       // from an earlier run
+  std::function<void(const RowKey&, const RowScores&)> keep;  // one call at a time
 };
 
 struct GridScores {

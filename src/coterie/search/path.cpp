@@ -1,0 +1,160 @@
+#include "coterie/search/path.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "coterie/math/parallel.hpp"
+#include "coterie/stats/scores.hpp"
+
+namespace coterie {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+class Walker {
+ public:
+  Walker(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+         const PathHooks& hooks)
+      : fold_(fold), data_(data), settings_(settings), hooks_(hooks) {}
+
+  MtmklProblem problem(double lambda) const {
+    const Prepared& p = fold_.prepared;
+    return {p.grams.tasks, p.y, p.C, lambda, p.graph, p.weights};
+  }
+
+  // The point at lambda, started from the one above it. Nothing when it was stopped.
+  std::optional<PathPoint> take(double lambda, const PathPoint* above, int threads) {
+    if (hooks_.known)
+      if (std::optional<PathPoint> found = hooks_.known(lambda)) return found;
+    FitSettings fit_settings;
+    fit_settings.gap_tolerance = settings_.tolerance;
+    fit_settings.max_outer_steps = settings_.max_steps;
+    fit_settings.threads = threads;
+    WarmStart start;
+    if (above) {
+      start.theta = above->fit.theta;
+      start.alpha = above->fit.alpha;
+      if (std::isfinite(above->lambda)) start.nu = above->fit.nu;
+    }
+    PathPoint point;
+    point.lambda = lambda;
+    point.fit = fit(
+        problem(lambda), fit_settings, [&](const Progress&) { return !stop_.load() && report(); },
+        start);
+    if (stop_) return {};
+    point.train_accuracy = mean_accuracy(point.fit, fold_.split.train);
+    point.held_out_accuracy = mean_accuracy(point.fit, fold_.split.rest);
+    const std::lock_guard lock(mutex_);
+    ++points_;
+    if (hooks_.keep) hooks_.keep(point);
+    return point;
+  }
+
+  bool report() {
+    const std::lock_guard lock(mutex_);
+    if (hooks_.progress && !hooks_.progress(points_, share_)) stop_ = true;
+    return !stop_;
+  }
+  void reached(double share) { share_ = share; }
+  bool stopped() const { return stop_; }
+
+ private:
+  double mean_accuracy(const Fit& fit, const std::vector<std::vector<Index>>& samples) const {
+    double sum = 0;
+    Index tasks = 0;
+    for (std::size_t t = 0; t < samples.size(); ++t) {
+      if (samples[t].empty()) continue;
+      sum += accuracy(decisions_at(fold_, fit, static_cast<Index>(t), samples[t]),
+                      data_.tasks[t].y(samples[t]));
+      ++tasks;
+    }
+    return tasks == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(tasks);
+  }
+
+  const Fold& fold_;
+  const Dataset& data_;
+  const TrainSettings& settings_;
+  const PathHooks& hooks_;
+  std::mutex mutex_;
+  std::atomic<bool> stop_ = false;
+  Index points_ = 0;
+  double share_ = 1;
+};
+
+// Down from lambda_max until nobody shares any more.
+void climb_down(Walker& walker, const PathSettings& settings, int threads, LambdaPath& path) {
+  const Index T = std::ssize(path.points.front().fit.alpha);
+  for (double share = 1;; share /= settings.ratio) {
+    const bool last = share <= settings.smallest;
+    if (last) share = settings.smallest;
+    walker.reached(share);
+    std::optional<PathPoint> point =
+        walker.take(share * path.lambda_max, &path.points.back(), threads);
+    if (!point) return;
+    path.points.push_back(std::move(*point));
+    if (last || std::ssize(path.points.back().fit.groups) == T) return;
+  }
+}
+
+bool needs_halving(const PathPoint& upper, const PathPoint& lower, const PathSettings& settings) {
+  if (std::isinf(upper.lambda)) return false;
+  const Changes changes =
+      changes_between(std::ssize(lower.fit.alpha), lower.fit.groups, upper.fit.groups);
+  const Index events = changes.merges + changes.splits;
+  const double width = upper.lambda / lower.lambda - 1;
+  return events > 1 ? width > settings.finest : events == 1 && width > settings.resolution;
+}
+
+void refine_intervals(Walker& walker, const PathSettings& settings, int threads, LambdaPath& path) {
+  for (;;) {
+    std::vector<std::size_t> wide;  // the upper ends of intervals
+    for (std::size_t k = 0; k + 1 < path.points.size(); ++k)
+      if (needs_halving(path.points[k], path.points[k + 1], settings)) wide.push_back(k);
+    if (wide.empty()) return;
+    if (std::ssize(path.points) + std::ssize(wide) > settings.most_points) {
+      path.resolved = false;
+      return;
+    }
+    std::vector<std::optional<PathPoint>> found(wide.size());
+    const bool many = std::ssize(wide) >= thread_count(threads);
+    parallel_for(std::ssize(wide), many ? threads : 1, [&](Index i) {
+      const PathPoint& upper = path.points[wide[static_cast<std::size_t>(i)]];
+      const PathPoint& lower = path.points[wide[static_cast<std::size_t>(i)] + 1];
+      found[static_cast<std::size_t>(i)] =
+          walker.take(std::sqrt(upper.lambda * lower.lambda), &upper, many ? 1 : threads);
+    });
+    if (walker.stopped()) return;
+    for (std::size_t i = wide.size(); i-- > 0;)
+      path.points.insert(path.points.begin() + static_cast<std::ptrdiff_t>(wide[i]) + 1,
+                         std::move(*found[i]));
+  }
+}
+
+}  // namespace
+
+Changes changes_between(Index tasks, const Groups& lower, const Groups& upper) {
+  const Index common = std::ssize(common_refinement(tasks, lower, upper));
+  return {common - std::ssize(upper), common - std::ssize(lower)};
+}
+
+LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+                     const PathSettings& path_settings, int threads, const PathHooks& hooks) {
+  LambdaPath path;
+  Walker walker(fold, data, settings, hooks);
+  std::optional<PathPoint> common = walker.take(infinite, nullptr, threads);
+  if (common) {
+    path.points.push_back(std::move(*common));
+    path.lambda_max = lambda_max(walker.problem(infinite), path.points.front().fit);
+    if (path.lambda_max > 0) climb_down(walker, path_settings, threads, path);
+  }
+  if (!walker.stopped()) refine_intervals(walker, path_settings, threads, path);
+  path.stopped = walker.stopped();
+  return path;
+}
+
+}  // namespace coterie

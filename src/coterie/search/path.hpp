@@ -1,0 +1,53 @@
+// The lambda path: the optimum from lambda_max, where all tasks share a kernel, down to where they stand alone.
+//
+// First a ladder of lambdas in equal ratios. Then every interval between neighbours is halved (in logarithm) until at most one group forms or
+// breaks in it and its ends are close, so that no merge is jumped over and each is located; what still happens at once within the finest
+// interval counts as one event. Every point starts from the one above it and carries its own proof; the intervals of a round are
+// independent, so neither threads nor an interruption change a bit.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "coterie/search/fold.hpp"
+
+namespace coterie {
+
+struct PathSettings {
+  double smallest = 1e-4;    // of lambda_max: where the path ends when tasks still share
+  double ratio = 1.25;       // between the lambdas of the ladder
+  double resolution = 0.02;  // a merge is located to this share of its lambda
+  double finest = 1e-3;      // intervals with several events are halved down to this
+  Index most_points = 1000;  // then refinement ends
+};
+
+struct PathPoint {
+  double lambda = 0;                                 // infinity for the first
+  Fit fit;                                           // its optimum, of the training side
+  double train_accuracy = 0, held_out_accuracy = 0;  // mean over tasks; NaN without held-out rows
+};
+
+struct LambdaPath {
+  double lambda_max = 0;
+  std::vector<PathPoint> points;  // lambda falls; the first has lambda = infinity
+  bool resolved = true;           // else refinement ended at most_points
+  bool stopped = false;           // by the hook
+};
+
+struct PathHooks {
+  std::function<bool(Index points, double lambda_share)> progress;  // false: stop
+  std::function<std::optional<PathPoint>(double lambda)> known;     // from an earlier run
+  std::function<void(const PathPoint&)> keep;                       // one call at a time
+};
+
+LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+                     const PathSettings& path, int threads, const PathHooks& hooks = {});
+
+// Groups that form and break when lambda rises from the lower partition's to the upper one's.
+struct Changes {
+  Index merges = 0, splits = 0;
+};
+Changes changes_between(Index tasks, const Groups& lower, const Groups& upper);
+
+}  // namespace coterie

@@ -1,0 +1,106 @@
+#include "coterie/search/stability.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "coterie/math/parallel.hpp"
+
+namespace coterie {
+
+namespace {
+
+ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
+                            const std::vector<double>& shares, std::uint64_t seed, int threads,
+                            const std::atomic<bool>& stop) {
+  const Prepared& whole = fold.prepared;
+  Dataset rows = whole.data;  // strata need only the rows of tasks
+  Index last = 0;
+  for (const Task& task : rows.tasks)
+    for (const Index row : task.rows) last = std::max(last, row);
+  rows.X.resize(last + 1, 0);
+  const std::vector<std::vector<Index>> drawn = resample_tasks(rows, seed);
+  std::vector<TaskGrams> grams;
+  std::vector<Vector> y, C;
+  for (std::size_t t = 0; t < drawn.size(); ++t) {
+    grams.push_back(slice(whole.grams.tasks[t], drawn[t]));
+    y.push_back(whole.y[t](drawn[t]));
+    C.push_back(whole.C[t](drawn[t]));
+  }
+  FitSettings fit_settings;
+  fit_settings.gap_tolerance = settings.tolerance;
+  fit_settings.max_outer_steps = settings.max_steps;
+  fit_settings.threads = threads;
+  const auto go_on = [&](const Progress&) { return !stop.load(); };
+  MtmklProblem problem{grams,        y, C, std::numeric_limits<double>::infinity(), whole.graph,
+                       whole.weights};
+  Workspace workspace;
+  Fit found = fit(problem, fit_settings, go_on, {}, &workspace);
+  const double largest = lambda_max(problem, found);
+  WarmStart start{found.theta, found.alpha, {}};
+  ResampledPath path;
+  for (const double share : shares) {
+    if (stop) return {};
+    problem.lambda = share * largest;
+    if (largest > 0) {
+      found = fit(problem, fit_settings, go_on, start, &workspace);
+      start = {found.theta, found.alpha, found.nu};
+    }
+    path.push_back(found.groups);
+  }
+  return path;
+}
+
+}  // namespace
+
+Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
+                         Index points, Index resamples, std::uint64_t seed, int threads,
+                         const StabilityHooks& hooks) {
+  Stability out;
+  for (Index k = 0; k < points; ++k)
+    out.shares.push_back(
+        std::pow(smallest_share,
+                 static_cast<double>(k) / static_cast<double>(std::max<Index>(1, points - 1))));
+  out.resamples.resize(static_cast<std::size_t>(resamples));
+  std::atomic<bool> stop = false;
+  std::mutex one_at_a_time;
+  Index done = 0;
+  const bool many = resamples >= thread_count(threads);
+  parallel_for(resamples, many ? threads : 1, [&](Index b) {
+    if (stop) return;
+    ResampledPath& path = out.resamples[static_cast<std::size_t>(b)];
+    const ResampledPath* known = hooks.known ? hooks.known(b) : nullptr;
+    if (known)
+      path = *known;
+    else
+      path = resample_path(fold, settings, out.shares, seed + static_cast<std::uint64_t>(b),
+                           many ? 1 : threads, stop);
+    const std::lock_guard lock(one_at_a_time);
+    if (stop) return;
+    if (!known && hooks.keep) hooks.keep(b, path);
+    ++done;
+    if (hooks.progress && !hooks.progress(done, resamples)) stop = true;
+  });
+  out.stopped = stop && done < resamples;
+  return out;
+}
+
+double support(const Stability& stability, const std::vector<Index>& members) {
+  double count = 0;
+  for (const ResampledPath& path : stability.resamples)
+    count += std::ranges::any_of(path, [&](const Groups& groups) {
+      return std::ranges::find(groups, members) != groups.end();
+    });
+  return count / static_cast<double>(std::max<std::size_t>(1, stability.resamples.size()));
+}
+
+Matrix time_together(const Stability& stability, Index tasks) {
+  Matrix sum = Matrix::Zero(tasks, tasks);
+  for (const ResampledPath& path : stability.resamples)
+    sum += time_together(tasks, stability.shares, path);
+  return sum / static_cast<double>(std::max<std::size_t>(1, stability.resamples.size()));
+}
+
+}  // namespace coterie

@@ -1,0 +1,38 @@
+// How stable groups are: the path of many bootstrap resamples, each drawn with replacement within the classes of the tasks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "coterie/search/merge_tree.hpp"
+
+namespace coterie {
+
+// The groups of one resample at shares of its own lambda_max, falling.
+using ResampledPath = std::vector<Groups>;
+
+struct Stability {
+  std::vector<double> shares;  // of lambda_max
+  std::vector<ResampledPath> resamples;
+  bool stopped = false;
+};
+
+struct StabilityHooks {
+  std::function<bool(Index done, Index resamples)> progress;  // false: stop
+  std::function<const ResampledPath*(Index resample)> known;  // from an earlier run
+  std::function<void(Index resample, const ResampledPath&)> keep;
+};
+
+// Resamples are those of the training side of the fold.
+Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
+                         Index points, Index resamples, std::uint64_t seed, int threads,
+                         const StabilityHooks& hooks = {});
+
+// Share of the resamples in which exactly these tasks are a group at some lambda.
+double support(const Stability& stability, const std::vector<Index>& members);
+
+// Mean over resamples of time_together.
+Matrix time_together(const Stability& stability, Index tasks);
+
+}  // namespace coterie
