@@ -86,23 +86,28 @@ class Walker {
   double share_ = 1;
 };
 
-// Down from lambda_max until nobody shares any more.
+// Down from lambda_max until nobody shares any more, then some way on, and last the tasks by themselves.
 void climb_down(Walker& walker, const PathSettings& settings, int threads, LambdaPath& path) {
   const Index T = std::ssize(path.points.front().fit.alpha);
-  for (double share = 1;; share /= settings.ratio) {
-    const bool last = share <= settings.smallest;
-    if (last) share = settings.smallest;
+  double end = settings.smallest;
+  for (double share = 1; share > 0;) {
     walker.reached(share);
     std::optional<PathPoint> point =
         walker.take(share * path.lambda_max, &path.points.back(), threads);
     if (!point) return;
     path.points.push_back(std::move(*point));
-    if (last || std::ssize(path.points.back().fit.groups) == T) return;
+    const bool alone = std::ssize(path.points.back().fit.groups) == T;
+    if (alone) end = std::max(end, share / settings.beyond);
+    const bool last = share <= end * (1 + 1e-12);
+    share = last ? 0 : std::max(end, share / settings.ratio);
+    if (!alone) end = settings.smallest;  // some joined again on the way down
   }
+  std::optional<PathPoint> separate = walker.take(0, &path.points.back(), threads);
+  if (separate) path.points.push_back(std::move(*separate));
 }
 
 bool needs_halving(const PathPoint& upper, const PathPoint& lower, const PathSettings& settings) {
-  if (std::isinf(upper.lambda)) return false;
+  if (std::isinf(upper.lambda) || lower.lambda == 0) return false;
   const Changes changes =
       changes_between(std::ssize(lower.fit.alpha), lower.fit.groups, upper.fit.groups);
   const Index events = changes.merges + changes.splits;

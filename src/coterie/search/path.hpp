@@ -1,4 +1,4 @@
-// The lambda path: the optimum from lambda_max, where all tasks share a kernel, down to where they stand alone.
+// The lambda path: the optimum from lambda = inf, where all tasks share a kernel, down to lambda = 0, where each has its own.
 //
 // First a ladder of lambdas in equal ratios. Then every interval between neighbours is halved (in logarithm) until at most one group forms or
 // breaks in it and its ends are close, so that no merge is jumped over and each is located; what still happens at once within the finest
@@ -16,6 +16,7 @@ namespace coterie {
 
 struct PathSettings {
   double smallest = 1e-4;    // of lambda_max: where the path ends when tasks still share
+  double beyond = 100;       // how far it goes on, as a factor, after the last group broke
   double ratio = 1.25;       // between the lambdas of the ladder
   double resolution = 0.02;  // a merge is located to this share of its lambda
   double finest = 1e-3;      // intervals with several events are halved down to this
@@ -30,7 +31,7 @@ struct PathPoint {
 
 struct LambdaPath {
   double lambda_max = 0;
-  std::vector<PathPoint> points;  // lambda falls; the first has lambda = infinity
+  std::vector<PathPoint> points;  // lambda falls, from infinity to 0
   bool resolved = true;           // else refinement ended at most_points
   bool stopped = false;           // by the hook
 };
