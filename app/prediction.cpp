@@ -172,7 +172,7 @@ std::vector<std::string> labels_of(const Model& model, const PartPredictions& pa
 
 Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated) {
   const Model voters = voters_of(model, part, calibrated);
-  const Matrix known = label_probabilities(voters, part.scores);
+  Matrix known = label_probabilities(voters, part.scores);
   if (model.casting == Casting::binary) return known;
   Matrix all = Matrix::Zero(known.rows(), std::ssize(model.classes));
   for (Index c = 0; c < known.cols(); ++c) {
