@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "coterie/mtmkl/calibrate.hpp"
 #include "coterie/search/cross_validation.hpp"
-#include "coterie/stats/calibration.hpp"
 
 namespace coterie::app {
 
@@ -45,9 +45,9 @@ void calibrate_model(Model& model, const Dataset& data, const TrainSettings& set
     fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
     return;
   }
-  (void)model;
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
+  calibrate(model, scores, y, *calibration_kind_from(options.method));
 }
 
 }  // namespace coterie::app

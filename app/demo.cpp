@@ -6,6 +6,7 @@
 #include "coterie/data/split.hpp"
 #include "coterie/mtmkl/train.hpp"
 #include "embedded.hpp"
+#include "evaluation.hpp"
 #include "options.hpp"
 #include "prediction.hpp"
 #include "progress.hpp"
@@ -34,10 +35,6 @@ struct Outcome {
   Evaluation held_out;
   double seconds = 0;
 };
-
-double vote_accuracy(const Outcome& outcome) {
-  return 1 - static_cast<double>(outcome.held_out.errors) / static_cast<double>(outcome.held_out.n);
-}
 
 std::vector<Outcome> run_methods(const DemoOptions& options, const Samples& train,
                                  const Samples& test, Monitor& monitor) {
@@ -72,8 +69,8 @@ Json json_demo(const std::vector<Outcome>& outcomes, Index train_rows, Index tes
   for (const Outcome& outcome : outcomes) {
     Json method = json_fit(outcome.model);
     method["name"] = outcome.method.name;
-    method["pair_accuracy"] = json_number(outcome.held_out.mean_accuracy);
-    method["vote_accuracy"] = json_number(vote_accuracy(outcome));
+    method["pair_accuracy"] = json_number(outcome.held_out.mean.accuracy);
+    method["vote_accuracy"] = json_number(outcome.held_out.accuracy);
     method["seconds"] = outcome.seconds;
     out["methods"].push_back(std::move(method));
   }
@@ -89,8 +86,8 @@ void print_demo(const std::vector<Outcome>& outcomes, Index train_rows, Index te
   fmt::print("Trained on {} rows, tested on the other {}.\n\n", train_rows, test_rows);
   Table table({"method", "", "pairs", "digits by vote", "groups", "relative gap", "time"}, "ll");
   for (const Outcome& outcome : outcomes)
-    table.add({outcome.method.name, outcome.method.meaning, percent(outcome.held_out.mean_accuracy),
-               percent(vote_accuracy(outcome)), fmt::to_string(outcome.model.groups.size()),
+    table.add({outcome.method.name, outcome.method.meaning, percent(outcome.held_out.mean.accuracy),
+               percent(outcome.held_out.accuracy), fmt::to_string(outcome.model.groups.size()),
                fmt::format("{:.1e}", outcome.model.certificate.gap),
                seconds_text(outcome.seconds)});
   fmt::print("{}\n", table.text());

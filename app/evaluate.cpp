@@ -1,8 +1,11 @@
-// coterie evaluate: accuracy on labelled rows.
+// coterie evaluate: how good a model is on labelled rows.
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "command.hpp"
 #include "coterie/io/model_file.hpp"
+#include "evaluation.hpp"
 #include "options.hpp"
 #include "prediction.hpp"
 #include "progress.hpp"
@@ -16,25 +19,39 @@ struct EvaluateOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
+  bool reliability = false;
   int threads = 0;
 };
 
-double accuracy_of(const Evaluation& result) {
-  return 1 - static_cast<double>(result.errors) / static_cast<double>(result.n);
+Json json_reliability(const std::vector<ReliabilityBin>& table) {
+  Json bins = Json::array();
+  for (const ReliabilityBin& bin : table)
+    bins.push_back({{"low", bin.low},
+                    {"high", bin.high},
+                    {"count", bin.count},
+                    {"mean_predicted", json_number(bin.mean_predicted)},
+                    {"share_observed", json_number(bin.share_observed)}});
+  return bins;
 }
 
 Json json_evaluation(const Model& model, const Evaluation& result) {
-  Json out = {
-      {"n", result.n}, {"errors", result.errors}, {"accuracy", json_number(accuracy_of(result))}};
-  out["mean_accuracy"] = json_number(result.mean_accuracy);
-  out["mean_balanced_accuracy"] = json_number(result.mean_balanced_accuracy);
+  Json out = {{"n", result.n},
+              {"errors", result.errors},
+              {"accuracy", json_number(result.accuracy)},
+              {"balanced_accuracy", json_number(result.balanced_accuracy)},
+              {"log_loss", json_number(result.log_loss)},
+              {"uncalibrated_log_loss", json_number(result.uncalibrated_log_loss)}};
+  for (const ScoreField& field : score_fields)
+    out[std::string("mean_") + field.name] = json_number(result.mean.*field.value);
+  out["calibrated"] = is_calibrated(model);
   out["tasks"] = Json::array();
-  for (const TaskScore& task : result.tasks)
-    out["tasks"].push_back({{"name", task.name},
-                            {"n", task.n},
-                            {"errors", task.errors},
-                            {"accuracy", json_number(task.accuracy)},
-                            {"balanced_accuracy", json_number(task.balanced_accuracy)}});
+  for (const TaskScores& task : result.tasks) {
+    Json scores = {{"name", task.name}, {"n", task.n}, {"errors", task.errors}};
+    for (const ScoreField& field : score_fields)
+      scores[field.name] = json_number(task.scores.*field.value);
+    out["tasks"].push_back(std::move(scores));
+  }
+  out["reliability"] = is_calibrated(model) ? json_reliability(result.reliability) : Json();
   if (model.classes.empty()) return out;
   out["classes"] = model.classes;
   out["confusion"] = Json::array();
@@ -44,6 +61,10 @@ Json json_evaluation(const Model& model, const Evaluation& result) {
     out["confusion"].push_back(std::move(row));
   }
   return out;
+}
+
+std::string decimals(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.4f}", value);
 }
 
 void print_confusion(const Model& model, const Evaluation& result) {
@@ -61,22 +82,47 @@ void print_confusion(const Model& model, const Evaluation& result) {
   fmt::print("\n{}", table.text());
 }
 
-void print_evaluation(const Model& model, const Evaluation& result) {
-  Table table({"task", "n", "errors", "accuracy", "balanced"}, "l");
-  for (const TaskScore& task : result.tasks)
-    table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.errors),
-               percent(task.accuracy), percent(task.balanced_accuracy)});
-  table.add({"mean over tasks", "", "", percent(result.mean_accuracy),
-             percent(result.mean_balanced_accuracy)});
+void print_tasks(const Model& model, const Evaluation& result) {
+  std::vector<std::string> header = {"task", "n", "errors", "accuracy", "balanced", "AUC"};
+  if (is_calibrated(model)) header.insert(header.end(), {"log loss", "uncalibrated"});
+  Table table(header, "l");
+  const auto add = [&](std::vector<std::string> cells, const Scores& scores) {
+    cells.insert(cells.end(), {percent(scores.accuracy), percent(scores.balanced_accuracy),
+                               decimals(scores.auc)});
+    if (is_calibrated(model))
+      cells.insert(cells.end(),
+                   {decimals(scores.log_loss), decimals(scores.uncalibrated_log_loss)});
+    table.add(std::move(cells));
+  };
+  for (const TaskScores& task : result.tasks)
+    add({task.name, fmt::to_string(task.n), fmt::to_string(task.errors)}, task.scores);
+  add({"mean over tasks", "", ""}, result.mean);
   fmt::print("{}", table.text());
+}
+
+void print_reliability(const std::vector<ReliabilityBin>& bins) {
+  Table table({"probability", "n", "mean said", "share seen"}, "l");
+  for (const ReliabilityBin& bin : bins)
+    table.add({fmt::format("{:.1f} to {:.1f}", bin.low, bin.high), fmt::to_string(bin.count),
+               decimals(bin.mean_predicted), decimals(bin.share_observed)});
+  fmt::print("\n{}", table.text());
+}
+
+void print_evaluation(const Model& model, const Evaluation& result, bool reliability) {
+  print_tasks(model, result);
   if (!model.classes.empty()) print_confusion(model, result);
-  fmt::print("\n{} of {} rows right: {}{}\n", result.n - result.errors, result.n,
-             percent(accuracy_of(result)),
-             model.casting == Casting::one_vs_one ? " (by vote)" : "");
+  if (reliability) print_reliability(result.reliability);
+  fmt::print("\n{} of {} rows right: {}{}; balanced {}\n", result.n - result.errors, result.n,
+             percent(result.accuracy), model.casting == Casting::one_vs_one ? " (by vote)" : "",
+             percent(result.balanced_accuracy));
+  if (is_calibrated(model))
+    fmt::print("log loss {}; {} without calibration\n", decimals(result.log_loss),
+               decimals(result.uncalibrated_log_loss));
 }
 
 int run_evaluate(const EvaluateOptions& options) {
   const Model model = read_model(options.model_path);
+  if (options.reliability) require_calibration(model, options.model_path, "--reliability");
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
@@ -89,7 +135,7 @@ int run_evaluate(const EvaluateOptions& options) {
   if (options.output.json)
     print_json(json_evaluation(model, result));
   else
-    print_evaluation(model, result);
+    print_evaluation(model, result, options.reliability);
   return exit_done;
 }
 
@@ -98,7 +144,8 @@ int run_evaluate(const EvaluateOptions& options) {
 void add_evaluate(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<EvaluateOptions>();
   CLI::App& command =
-      add_command(program, "evaluate", "Accuracy per task on labelled rows; confusion of classes",
+      add_command(program, "evaluate",
+                  "Accuracy, AUC and log loss per task on labelled rows; confusion of classes",
                   "coterie evaluate model.h5 test.csv", options, run_evaluate, chosen);
   command.add_option("MODEL", options->model_path, "model file of `coterie train`")
       ->required()
@@ -112,6 +159,9 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--reliability", options->reliability,
+                   "calibrated models: what was said and what was seen, by probability; of the "
+                   "positive label, or of every class (default: off; always in --json)");
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

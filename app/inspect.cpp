@@ -17,6 +17,18 @@ struct InspectOptions {
   OutputOptions output;
 };
 
+Json json_calibration(const Calibration& calibration) {
+  Json out = {{"kind", to_string(calibration.kind)}};
+  if (calibration.kind == Calibration::Kind::platt) {
+    out["slope"] = json_number(calibration.slope);
+    out["offset"] = json_number(calibration.offset);
+  } else if (calibration.kind == Calibration::Kind::isotonic) {
+    out["score"] = json_vector(calibration.score);
+    out["probability"] = json_vector(calibration.value);
+  }
+  return out;
+}
+
 Json json_model(const Model& model) {
   Json out = json_fit(model);
   out["fingerprint"] = model.fingerprint;
@@ -36,7 +48,8 @@ Json json_model(const Model& model) {
                                 {"support", task.support},
                                 {"sample", task.sample},
                                 {"alpha", json_vector(task.alpha)},
-                                {"y", json_vector(task.y)}});
+                                {"y", json_vector(task.y)},
+                                {"calibration", json_calibration(task.calibration)}});
   }
   Json edges = Json::array();
   for (const Edge& edge : model.certificate.graph)
@@ -93,6 +106,24 @@ void print_scaling(const Model& model) {
   fmt::print("\n");
 }
 
+void print_calibration(const Model& model) {
+  if (!is_calibrated(model)) return fmt::print("scores are not calibrated to probabilities\n\n");
+  fmt::print("calibration: probability of the positive label at scores of -1, 0 and 1\n");
+  Table table({"task", "kind", "", "-1", "0", "1"}, "lll");
+  for (const TaskModel& task : model.tasks) {
+    const Calibration& calibration = task.calibration;
+    const std::string shape =
+        calibration.kind == Calibration::Kind::platt
+            ? fmt::format("slope {:.4g}, offset {:.4g}", calibration.slope, calibration.offset)
+            : plural(calibration.score.size(), "knot");
+    std::vector<std::string> cells = {task.name, to_string(calibration.kind), shape};
+    for (const double f : {-1.0, 0.0, 1.0})
+      cells.push_back(fmt::format("{:.3f}", probability(calibration, f)));
+    table.add(std::move(cells));
+  }
+  fmt::print("{}\n", table.text());
+}
+
 void print_certificate(const Model& model) {
   const Certificate& proof = model.certificate;
   fmt::print("certificate\n  {}\n", proof_text(proof.primal, proof.gap));
@@ -123,6 +154,7 @@ int run_inspect(const InspectOptions& options) {
   print_scaling(model);
   print_kernels(model);
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
+  print_calibration(model);
   print_certificate(model);
   return exit_done;
 }

@@ -1,5 +1,7 @@
-// coterie predict: labels and scores of new rows.
+// coterie predict: labels, scores and probabilities of new rows.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
@@ -17,7 +19,7 @@ struct PredictOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
-  bool scores = false;
+  bool scores = false, probabilities = false;
   int threads = 0;
 };
 
@@ -33,13 +35,25 @@ bool has_parts(const Predictions& predictions) {
   return predictions.parts.size() > 1 || !predictions.parts.front().name.empty();
 }
 
-// Binary models: row, task, label, score. Others: row, (task,) label and, when asked for, the scores of all tasks.
+// The probability that stands beside the label: of a binary task's positive label, or of the class that is printed.
+double printed_probability(const Model& model, const PartPredictions& part, Index position) {
+  if (model.casting == Casting::binary) return part.probability(position, 1);
+  const std::string& label = part.label[static_cast<std::size_t>(position)];
+  return part.probability(position,
+                          std::ranges::find(model.classes, label) - model.classes.begin());
+}
+
+// Binary models: row, task, label, score. Others: row, (task,) label and, when asked for, the scores of all tasks. Calibrated ones:
+// a probability behind these, and when asked for that of every class.
 void write_table(const Model& model, const Predictions& predictions, bool scores,
-                 const ByteSink& sink) {
+                 bool probabilities, const ByteSink& sink) {
   const bool binary = model.casting == Casting::binary;
   const bool with_task = has_parts(predictions);
   std::string header = with_task ? "row,task,label" : "row,label";
   if (binary) header += ",score";
+  if (is_calibrated(model)) header += ",probability";
+  for (std::size_t c = 0; probabilities && c < model.classes.size(); ++c)
+    header += "," + quoted("probability:" + model.classes[c]);
   for (std::size_t t = 0; !binary && scores && t < model.tasks.size(); ++t)
     header += "," + quoted(model.tasks[t].name);
   sink(header + "\n");
@@ -53,6 +67,10 @@ void write_table(const Model& model, const Predictions& predictions, bool scores
     if (with_task) fmt::format_to(out, ",{}", quoted(part.name));
     fmt::format_to(out, ",{}", quoted(part.label[static_cast<std::size_t>(position)]));
     if (binary) fmt::format_to(out, ",{}", part.scores(position, 0));
+    if (is_calibrated(model))
+      fmt::format_to(out, ",{}", printed_probability(model, part, position));
+    for (Index c = 0; probabilities && c < std::ssize(model.classes); ++c)
+      fmt::format_to(out, ",{}", part.probability(position, c));
     if (!binary && scores) {
       std::size_t next = 0;  // a row has no score by the tasks of other parts
       for (std::size_t t = 0; t < model.tasks.size(); ++t) {
@@ -68,7 +86,8 @@ void write_table(const Model& model, const Predictions& predictions, bool scores
   }
 }
 
-Json json_predictions(const Model& model, const Predictions& predictions, bool scores) {
+Json json_predictions(const Model& model, const Predictions& predictions, bool scores,
+                      bool probabilities) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < predictions.place.size(); ++i) {
     const auto [p, position] = predictions.place[i];
@@ -82,6 +101,11 @@ Json json_predictions(const Model& model, const Predictions& predictions, bool s
       for (std::size_t c = 0; c < part.tasks.size(); ++c)
         row["scores"][model.tasks[static_cast<std::size_t>(part.tasks[c])].name] =
             json_number(part.scores(position, static_cast<Index>(c)));
+    if (is_calibrated(model))
+      row["probability"] = json_number(printed_probability(model, part, position));
+    for (std::size_t c = 0; probabilities && c < model.classes.size(); ++c)
+      row["probabilities"][model.classes[c]] =
+          json_number(part.probability(position, static_cast<Index>(c)));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -93,6 +117,7 @@ int run_predict(const PredictOptions& options) {
   inputs.push_back(options.model_path);
   if (to_file) check_output(options.output_path, "the table", inputs);
   const Model model = read_model(options.model_path);
+  if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));
   const Samples samples = read_data(options.data, {model.features, false});
@@ -103,14 +128,15 @@ int run_predict(const PredictOptions& options) {
   monitor.clear();
 
   const auto write = [&](const ByteSink& sink) {
-    write_table(model, predictions, options.scores, sink);
+    write_table(model, predictions, options.scores, options.probabilities, sink);
   };
   set_stage(Stage::writing);
   if (to_file) write_file_atomically(options.output_path, write);
   if (options.output.json) {
     Json out = {{"model", options.model_path}, {"rows", samples.X.rows()}};
     if (to_file) out["output"] = options.output_path;
-    out["predictions"] = json_predictions(model, predictions, options.scores);
+    out["predictions"] =
+        json_predictions(model, predictions, options.scores, options.probabilities);
     print_json(out);
   } else if (!to_file) {
     set_stage(Stage::nothing_to_keep);
@@ -126,7 +152,7 @@ int run_predict(const PredictOptions& options) {
 void add_predict(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App& command =
-      add_command(program, "predict", "Labels and scores of new rows, as CSV",
+      add_command(program, "predict", "Labels, scores and probabilities of new rows, as CSV",
                   "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
   command.add_option("MODEL", options->model_path, "model file of `coterie train`")
       ->required()
@@ -139,6 +165,11 @@ void add_predict(CLI::App& program, Action& chosen) {
   add_columns(command, options->data);
   command.add_flag("--scores", options->scores,
                    "multi-class models: the score of every task too (default: off)");
+  command.add_flag(
+      "--probabilities", options->probabilities,
+      "calibrated multi-class models: the probability of every class too; one-vs-one "
+      "couples those of the pairs, one-vs-rest normalises. The label stays that of the "
+      "vote, even where another class is more probable (default: off)");
   command
       .add_option("--precomputed", options->precomputed,
                   "values of a precomputed kernel, new rows x training rows; once per kernel "

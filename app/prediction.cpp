@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
@@ -31,7 +29,7 @@ std::vector<PartPredictions> parts_of(const Model& model) {
     const std::string name = part_name(model, model.tasks[t]);
     auto part = std::ranges::find(parts, name, &PartPredictions::name);
     if (part == parts.end())
-      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}});
+      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}});
     part->tasks.push_back(static_cast<Index>(t));
   }
   return parts;
@@ -98,20 +96,16 @@ void check_cross(const Model& model, const Samples& samples, const PrecomputedMa
   }
 }
 
-void name_labels(const Model& model, PartPredictions& part) {
-  if (model.casting == Casting::binary) {
-    const TaskModel& task = model.tasks[static_cast<std::size_t>(part.tasks.front())];
-    for (const double f : part.scores.col(0))
-      part.label.push_back(f > 0 ? task.positive : task.negative);
-    return;
-  }
-  Model voters;  // this part's tasks and classes only
+// This part's tasks and classes only, without what computed their scores.
+Model voters_of(const Model& model, const PartPredictions& part, bool calibrated) {
+  Model voters;
   voters.casting = model.casting;
   for (const Index t : part.tasks) {
     const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
     voters.tasks.push_back({});
     voters.tasks.back().negative = task.negative;
     voters.tasks.back().positive = task.positive;
+    if (calibrated) voters.tasks.back().calibration = task.calibration;
   }
   for (const std::string& name : model.classes) {
     const auto has = [&](const TaskModel& task) {
@@ -119,6 +113,17 @@ void name_labels(const Model& model, PartPredictions& part) {
     };
     if (std::ranges::any_of(voters.tasks, has)) voters.classes.push_back(name);
   }
+  return voters;
+}
+
+void name_labels(const Model& model, PartPredictions& part) {
+  if (model.casting == Casting::binary) {
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(part.tasks.front())];
+    for (const double f : part.scores.col(0))
+      part.label.push_back(f > 0 ? task.positive : task.negative);
+    return;
+  }
+  const Model voters = voters_of(model, part, false);
   for (const Index c : vote(voters, part.scores))
     part.label.push_back(voters.classes[static_cast<std::size_t>(c)]);
 }
@@ -144,11 +149,20 @@ Predictions predict_rows(const Model& model, const Samples& samples,
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
     score(model, samples, cross, piece, out.parts[piece.part]);
   });
-  for (PartPredictions& part : out.parts) name_labels(model, part);
+  for (PartPredictions& part : out.parts) {
+    name_labels(model, part);
+    if (is_calibrated(model)) part.probability = probabilities_of(model, part, true);
+  }
   return out;
 }
 
-namespace {
+void require_calibration(const Model& model, const std::string& path, const std::string& option) {
+  if (is_calibrated(model)) return;
+  throw InputError(
+      fmt::format("{}: the model {} is not calibrated: it has scores, but no probabilities. Train "
+                  "it with them: coterie train ... --calibrate platt",
+                  option, path));
+}
 
 std::vector<std::string> labels_of(const Model& model, const PartPredictions& part) {
   if (model.casting != Casting::binary) return model.classes;
@@ -156,78 +170,16 @@ std::vector<std::string> labels_of(const Model& model, const PartPredictions& pa
   return {task.negative, task.positive};
 }
 
-// +1, -1, or 0 when a row of this label is no sample of the task.
-int sign_of(const Model& model, const TaskModel& task, const std::string& label) {
-  if (label == task.positive) return 1;
-  return model.casting == Casting::one_vs_rest || label == task.negative ? -1 : 0;
-}
-
-struct Counts {
-  Index n[2] = {0, 0}, errors[2] = {0, 0};
-};
-
-TaskScore score_of(const std::string& name, const Counts& counts) {
-  TaskScore out{name, counts.n[0] + counts.n[1], counts.errors[0] + counts.errors[1], 0, 0};
-  double recall = 0;
-  int classes = 0;
-  for (const int k : {0, 1}) {
-    if (counts.n[k] == 0) continue;
-    recall += 1 - static_cast<double>(counts.errors[k]) / static_cast<double>(counts.n[k]);
-    ++classes;
+Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated) {
+  const Model voters = voters_of(model, part, calibrated);
+  Matrix known = label_probabilities(voters, part.scores);
+  if (model.casting == Casting::binary) return known;
+  Matrix all = Matrix::Zero(known.rows(), std::ssize(model.classes));
+  for (Index c = 0; c < known.cols(); ++c) {
+    const std::string& name = voters.classes[static_cast<std::size_t>(c)];
+    all.col(std::ranges::find(model.classes, name) - model.classes.begin()) = known.col(c);
   }
-  out.accuracy = 1 - static_cast<double>(out.errors) / static_cast<double>(out.n);
-  out.balanced_accuracy = recall / classes;
-  return out;
-}
-
-void add_means(Evaluation& out) {
-  double tasks = 0;
-  for (const TaskScore& task : out.tasks) {
-    if (task.n == 0) continue;
-    out.mean_accuracy += task.accuracy;
-    out.mean_balanced_accuracy += task.balanced_accuracy;
-    ++tasks;
-  }
-  out.mean_accuracy /= tasks;
-  out.mean_balanced_accuracy /= tasks;
-}
-
-}  // namespace
-
-Evaluation evaluate_predictions(const Model& model, const Samples& samples,
-                                const Predictions& predictions, const std::string& source) {
-  Evaluation out;
-  const auto class_number = [&](const std::string& label) {
-    return std::ranges::find(model.classes, label) - model.classes.begin();
-  };
-  out.confusion = Matrix::Zero(std::ssize(model.classes), std::ssize(model.classes));
-  std::vector<Counts> counts(model.tasks.size());
-  for (const PartPredictions& part : predictions.parts) {
-    const std::vector<std::string> known = labels_of(model, part);
-    for (std::size_t i = 0; i < part.rows.size(); ++i) {
-      const std::string& label = samples.labels[static_cast<std::size_t>(
-          samples.label[static_cast<std::size_t>(part.rows[i])])];
-      if (std::ranges::find(known, label) == known.end())
-        throw InputError(
-            fmt::format("{}: row {} has label '{}', which the model does not know. It knows: {}.",
-                        source, part.rows[i] + 1, label, list_names(known)));
-      ++out.n;
-      if (label != part.label[i]) ++out.errors;
-      if (!model.classes.empty()) ++out.confusion(class_number(label), class_number(part.label[i]));
-      for (std::size_t c = 0; c < part.tasks.size(); ++c) {
-        const auto t = static_cast<std::size_t>(part.tasks[c]);
-        const int y = sign_of(model, model.tasks[t], label);
-        if (y == 0) continue;
-        const int said = part.scores(static_cast<Index>(i), static_cast<Index>(c)) > 0 ? 1 : -1;
-        ++counts[t].n[y > 0];
-        if (said != y) ++counts[t].errors[y > 0];
-      }
-    }
-  }
-  for (std::size_t t = 0; t < model.tasks.size(); ++t)
-    out.tasks.push_back(score_of(model.tasks[t].name, counts[t]));
-  add_means(out);
-  return out;
+  return all;
 }
 
 }  // namespace coterie::app

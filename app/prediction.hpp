@@ -1,10 +1,9 @@
-// What a model says about the rows of a table, and how often it is right.
+// What a model says about the rows of a table.
 //
 // A model has parts: the values of the task column it was trained on. A part of a binary model is one task; a part of a multi-class
 // model holds the tasks between its classes, which vote. A row goes to the part that its own task column names.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@ struct PartPredictions {
   std::vector<Index> rows;         // of the table
   Matrix scores;                   // rows x tasks
   std::vector<std::string> label;  // per row
+  Matrix probability;              // rows x labels_of the part; empty unless calibrated
 };
 
 struct Predictions {
@@ -30,22 +30,14 @@ struct Predictions {
 Predictions predict_rows(const Model& model, const Samples& samples,
                          const PrecomputedMatrices& cross, int threads, const std::string& source);
 
-struct TaskScore {
-  std::string name;
-  Index n = 0, errors = 0;
-  double accuracy = 0,
-         balanced_accuracy = 0;  // NaN when n = 0; balanced: mean over the classes present
-};
+// Throws InputError that says how to get a calibrated model, unless this is one. `option` needs it.
+void require_calibration(const Model& model, const std::string& path, const std::string& option);
 
-struct Evaluation {
-  std::vector<TaskScore> tasks;
-  double mean_accuracy = 0, mean_balanced_accuracy = 0;  // over tasks with rows
-  Index n = 0, errors = 0;  // rows of the table, by the label that is printed
-  Matrix confusion;         // multi-class: true class x predicted class, counts
-};
+// The labels that a part may say: the two of a binary task, or all classes.
+std::vector<std::string> labels_of(const Model& model, const PartPredictions& part);
 
-// Throws InputError for a label that the model does not know.
-Evaluation evaluate_predictions(const Model& model, const Samples& samples,
-                                const Predictions& predictions, const std::string& source);
+// Probabilities of those labels, a column each, by the model's calibration or by the plain sigmoid of every score. A class that
+// the part was not trained on has probability 0.
+Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated);
 
 }  // namespace coterie::app

@@ -266,6 +266,8 @@ void check_length(const std::string& path, std::uint64_t found, Index expected) 
 
 }  // namespace
 
+bool Hdf5Reader::has(const std::string& path) const { return arrays_.contains(path); }
+
 double Hdf5Reader::real(const std::string& path) const {
   double value = 0;
   copy(find(path, Array::Type::real, 0).bytes, &value);

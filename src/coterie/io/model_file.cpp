@@ -27,16 +27,20 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 30;  // bytes
 
 // What the block in front says of the HDF5 part behind it.
 struct Frame {
+  std::uint64_t version = 0;
   std::uint64_t bytes = 0;
   std::uint64_t crc32 = 0;
 };
 
 std::string user_block(const Frame& frame) {
-  std::string block = fmt::format("{}version {}\nbytes {}\ncrc32 {:08x}\n", kMagic, kModelVersion,
+  std::string block = fmt::format("{}version {}\nbytes {}\ncrc32 {:08x}\n", kMagic, frame.version,
                                   frame.bytes, frame.crc32);
   block.resize(kUserBlock, '\0');
   return block;
 }
+
+// The oldest version that has a place for all of the model, so that older programs read what they can.
+std::uint64_t version_of(const Model& model) { return is_calibrated(model) ? 2 : 1; }
 
 std::uint64_t crc32_of(std::string_view bytes) {
   return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
@@ -71,13 +75,14 @@ Frame read_frame(std::string_view head, std::uint64_t size, std::string_view nam
         fmt::format("{}: is not a coterie model{}. Name a file that train has written.", name,
                     head.starts_with(kHdf5Signature) ? ", but another HDF5 file" : ""));
   std::string_view rest = head.substr(kMagic.size());
-  const std::uint64_t version = take_line(rest, "version ", 10, name);
-  if (version > kModelVersion)
-    throw InputError(fmt::format(
-        "{}: was written by a newer coterie: model version {}, this program reads version {}. "
-        "Update the program.",
-        name, version, kModelVersion));
   Frame frame;
+  frame.version = take_line(rest, "version ", 10, name);
+  if (frame.version > kModelVersion)
+    throw InputError(
+        fmt::format("{}: was written by a newer coterie: model version {}, this program reads up "
+                    "to version {}. "
+                    "Update the program.",
+                    name, frame.version, kModelVersion));
   frame.bytes = take_line(rest, "bytes ", 10, name);
   frame.crc32 = take_line(rest, "crc32 ", 16, name);
   if (head.size() < kUserBlock || size - kUserBlock != frame.bytes)
@@ -147,7 +152,7 @@ std::string model_to_bytes(const Model& model) {
                     "that are allowed.",
                     bytes.size(), kLargestFile));
   const std::string_view part = std::string_view(bytes).substr(kUserBlock);
-  bytes.replace(0, kUserBlock, user_block({part.size(), crc32_of(part)}));
+  bytes.replace(0, kUserBlock, user_block({version_of(model), part.size(), crc32_of(part)}));
   return bytes;
 }
 
@@ -158,6 +163,8 @@ Model model_from_bytes(std::string_view bytes, std::string_view name) {
   try {
     Model model = detail::read_arrays(bytes);
     detail::check_model(model);
+    if (version_of(model) != frame.version)
+      throw InputError(fmt::format("its contents are not those of version {}", frame.version));
     return model;
   } catch (const InputError& problem) {
     fail_damaged(name, problem.what());

@@ -202,7 +202,54 @@ void read_tasks(const Hdf5Reader& file, Model& model) {
                            .support = {support.begin() + begin, support.begin() + end},
                            .sample = {sample.begin() + begin, sample.begin() + end},
                            .alpha = alpha.segment(begin, end - begin),
-                           .y = y.segment(begin, end - begin)});
+                           .y = y.segment(begin, end - begin),
+                           .calibration = {}});
+  }
+}
+
+// The group is there in files of calibrated models only, those of version 2.
+void write_calibrations(Hdf5Writer& file, const Model& model) {
+  std::vector<std::string> kind;
+  std::vector<double> slope, offset, score, value;
+  for (const TaskModel& task : model.tasks) {
+    const Calibration& calibration = task.calibration;
+    kind.push_back(to_string(calibration.kind));
+    slope.push_back(calibration.slope);
+    offset.push_back(calibration.offset);
+    score.insert(score.end(), calibration.score.begin(), calibration.score.end());
+    value.insert(value.end(), calibration.value.begin(), calibration.value.end());
+  }
+  const auto add = [&](const std::string& path, const std::vector<double>& values) {
+    file.add(path, Vector(Eigen::Map<const Vector>(values.data(), std::ssize(values))));
+  };
+  file.add_group("/calibration");
+  file.add("/calibration/kind", kind);
+  add("/calibration/slope", slope);
+  add("/calibration/offset", offset);
+  file.add("/calibration/knot_offsets", offsets_of(model.tasks, [](const TaskModel& task) {
+             return task.calibration.score.size();
+           }));
+  add("/calibration/knot_score", score);
+  add("/calibration/knot_probability", value);
+}
+
+void read_calibrations(const Hdf5Reader& file, Model& model) {
+  const Index T = std::ssize(model.tasks);
+  const std::vector<std::string> kinds = file.texts("/calibration/kind", T);
+  const Vector slope = file.reals("/calibration/slope", T);
+  const Vector offset = file.reals("/calibration/offset", T);
+  const std::vector<Index> offsets = file.integers("/calibration/knot_offsets", T + 1);
+  const Index knots = file.length("/calibration/knot_score");
+  check_offsets(offsets, knots, "/calibration/knot_offsets");
+  const Vector score = file.reals("/calibration/knot_score", knots);
+  const Vector value = file.reals("/calibration/knot_probability", knots);
+  for (Index t = 0; t < T; ++t) {
+    const auto i = static_cast<std::size_t>(t);
+    const auto kind = calibration_kind_from(kinds[i]);
+    if (!kind) throw InputError("/calibration/kind is unknown");
+    const Index begin = offsets[i], count = offsets[i + 1] - begin;
+    model.tasks[i].calibration = {*kind, slope[t], offset[t], score.segment(begin, count),
+                                  value.segment(begin, count)};
   }
 }
 
@@ -281,6 +328,7 @@ std::string write_arrays(const Model& model) {
   write_features(file, model);
   write_kernels(file, model);
   write_tasks(file, model);
+  if (is_calibrated(model)) write_calibrations(file, model);
   write_training_data(file, model);
   write_certificate(file, model.certificate);
   return file.finish();
@@ -293,6 +341,7 @@ Model read_arrays(std::string_view bytes) {
   read_features(file, model);
   read_kernels(file, model);
   read_tasks(file, model);
+  if (file.has("/calibration/kind")) read_calibrations(file, model);
   read_training_data(file, model);
   model.certificate = read_certificate(file);
   return model;

@@ -115,6 +115,31 @@ void check_task(const TaskModel& task, const Model& model) {
   }
 }
 
+void check_calibration(const TaskModel& task, bool calibrated) {
+  const std::string name = show(task.name);
+  const Calibration& calibration = task.calibration;
+  require((calibration.kind != Calibration::Kind::none) == calibrated,
+          "some tasks are calibrated, but not all");
+  require(std::isfinite(calibration.slope) && calibration.slope >= 0 &&
+              std::isfinite(calibration.offset),
+          "task {} has a sigmoid that is not one of a slope >= 0 and a finite offset", name);
+  const bool has_sigmoid = calibration.kind == Calibration::Kind::platt;
+  require(has_sigmoid || (calibration.slope == 1 && calibration.offset == 0),
+          "task {} has a sigmoid that nothing uses", name);
+
+  const Vector& score = calibration.score;
+  const Vector& value = calibration.value;
+  const bool has_knots = calibration.kind == Calibration::Kind::isotonic;
+  require(score.size() == value.size() && (score.size() > 0) == has_knots,
+          "task {} has {} scores and {} probabilities as knots", name, score.size(), value.size());
+  for (Index k = 0; k < score.size(); ++k) {
+    require(std::isfinite(score[k]) && (k == 0 || score[k] > score[k - 1]),
+            "task {} has knots whose scores do not increase", name);
+    require(value[k] >= (k == 0 ? 0 : value[k - 1]) && value[k] <= 1,
+            "task {} has knots whose probabilities fall, or leave [0, 1]", name);
+  }
+}
+
 void check_tasks(const Model& model) {
   require(!model.tasks.empty(), "there is no task");
   std::unordered_set<std::string_view> names;
@@ -122,6 +147,7 @@ void check_tasks(const Model& model) {
     check_name(task.name, "the name of a task");
     require(names.insert(task.name).second, "there are two tasks {}", show(task.name));
     check_task(task, model);
+    check_calibration(task, is_calibrated(model));
   }
 }
 

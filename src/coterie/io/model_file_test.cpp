@@ -27,6 +27,7 @@ namespace {
 using detail::kUserBlock;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr auto platt = Calibration::Kind::platt, isotonic = Calibration::Kind::isotonic;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Shape {
@@ -38,6 +39,7 @@ struct Shape {
   double lambda = 0.25;
   Scaling::Kind scaling = Scaling::Kind::standard;
   Casting casting = Casting::binary;
+  std::vector<Calibration::Kind> calibrations = {};  // of the tasks, in turn; none when empty
 };
 
 Vector random_vector(Random& random, Index size, double low, double high) {
@@ -50,6 +52,12 @@ Matrix random_matrix(Random& random, Index rows, Index columns) {
   Matrix values(rows, columns);
   for (Index i = 0; i < values.size(); ++i) values.data()[i] = random.normal();
   return values;
+}
+
+Calibration random_calibration(Random& random, Calibration::Kind kind) {
+  Vector f(20), y(20);
+  for (Index i = 0; i < 20; ++i) f[i] = random.normal() + (y[i] = i % 2 == 0 ? 1 : -1);
+  return fit_calibration(kind, f, y);
 }
 
 TaskModel random_task(Random& random, const Shape& shape, Index t, Index kernels) {
@@ -95,6 +103,9 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   for (Index i = 0; i < shape.support_vectors; ++i) model.training_row.push_back(3 * i + 1);
   model.training_rows = 3 * shape.support_vectors;
   for (Index t = 0; t < shape.tasks; ++t) model.tasks.push_back(random_task(random, shape, t, M));
+  for (std::size_t t = 0; t < model.tasks.size() && !shape.calibrations.empty(); ++t)
+    model.tasks[t].calibration =
+        random_calibration(random, shape.calibrations[t % shape.calibrations.size()]);
   for (Index t = 0; t < shape.tasks; ++t) {  // even tasks together, odd ones alone
     if (t == 0 || t % 2 == 1) model.groups.emplace_back();
     model.groups[t % 2 == 0 ? 0 : model.groups.size() - 1].push_back(t);
@@ -127,23 +138,33 @@ std::vector<Shape> all_shapes() {
           {.tasks = 60, .features = 1, .kernels = "paper", .scaling = Scaling::Kind::minmax},
           {.scaling = Scaling::Kind::none, .casting = Casting::one_vs_rest},
           {.features = 0, .kernels = "precomputed:K.csv:raw", .casting = Casting::one_vs_one},
+          {.calibrations = {Calibration::Kind::platt}},
+          {.tasks = 70, .casting = Casting::one_vs_one, .calibrations = {isotonic}},
+          {.complete = false, .calibrations = {isotonic, platt, platt}},
           {.tasks = 2, .features = 5000, .support_vectors = 20, .kernels = "laplace:3@f7-f4999"}};
 }
 
 // A small file, for tests that look at each of its bytes.
-std::string small_file() {
-  return model_to_bytes(random_model(
-      2, {.tasks = 2, .features = 2, .support_vectors = 2, .kernels = "linear gauss:1@f2"}));
+std::string small_file(const std::vector<Calibration::Kind>& calibrations = {}) {
+  return model_to_bytes(random_model(2, {.tasks = 2,
+                                         .features = 2,
+                                         .support_vectors = 2,
+                                         .kernels = "linear gauss:1@f2",
+                                         .calibrations = calibrations}));
 }
 
 // The file with size and checksum made to match, as a forger would.
-std::string sealed(std::string file) {
+std::string sealed(const std::string& file, int version) {
   const std::string part = file.substr(kUserBlock);
   std::string block =
-      fmt::format("coterie model\nversion 1\nbytes {}\ncrc32 {:08x}\n", part.size(),
+      fmt::format("coterie model\nversion {}\nbytes {}\ncrc32 {:08x}\n", version, part.size(),
                   crc32_z(0, reinterpret_cast<const Bytef*>(part.data()), part.size()));
   block.resize(kUserBlock, '\0');
   return block + part;
+}
+
+std::string sealed(const std::string& file) {
+  return sealed(file, file.find("calibration", kUserBlock) == file.npos ? 1 : 2);
 }
 
 // The text of the InputError that the call throws; empty if it throws none.
@@ -234,7 +255,7 @@ TEST_F(ModelFile, TheHdf5LibraryReadsTheSameValues) {
 }
 
 TEST_F(ModelFile, EveryFlippedBitIsNoticed) {
-  const std::string good = small_file();
+  const std::string good = small_file({isotonic, platt});
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
@@ -275,8 +296,8 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
   std::string newer = good;
   newer[newer.find("version 1") + 8] = '7';
   EXPECT_EQ(read_error(newer),
-            "m.h5: was written by a newer coterie: model version 7, this program reads version 1. "
-            "Update the program.");
+            "m.h5: was written by a newer coterie: model version 7, this program reads up to "
+            "version 2. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
@@ -377,6 +398,56 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
   }
 }
 
+TEST_F(ModelFile, ForgedCalibrationsAreRefused) {
+  struct Forgery {
+    std::function<void(Calibration&)> change;  // of the second task, which is isotonic
+    std::string error;
+  };
+  const std::vector<Forgery> forgeries = {
+      {[](Calibration& c) { c = {}; }, "some tasks are calibrated, but not all"},
+      {[](Calibration& c) { c.slope = kNaN; }, "not one of a slope >= 0 and a finite offset"},
+      {[](Calibration& c) { c.slope = -1; }, "not one of a slope >= 0 and a finite offset"},
+      {[](Calibration& c) { c.offset = kInfinity; }, "not one of a slope >= 0"},
+      {[](Calibration& c) { c.offset = 1; }, "has a sigmoid that nothing uses"},
+      {[](Calibration& c) { c.kind = platt; }, "scores and"},
+      {[](Calibration& c) { c.score = c.value = Vector(0); }, "0 scores and 0 probabilities"},
+      {[](Calibration& c) { c.score[1] = c.score[0]; }, "whose scores do not increase"},
+      {[](Calibration& c) { c.score[0] = -kInfinity; }, "whose scores do not increase"},
+      {[](Calibration& c) { c.score[1] = kNaN; }, "whose scores do not increase"},
+      {[](Calibration& c) { c.value[0] = -0.1; }, "whose probabilities fall, or leave [0, 1]"},
+      {[](Calibration& c) { c.value.tail(1) << 1.1; }, "fall, or leave [0, 1]"},
+      {[](Calibration& c) { c.value[1] = kNaN; }, "fall, or leave [0, 1]"},
+      {[](Calibration& c) { c.value[1] = 0; }, "fall, or leave [0, 1]"},
+  };
+  for (const Forgery& forgery : forgeries) {
+    Model model = random_model(2, {.calibrations = {platt, isotonic}});
+    ASSERT_EQ(read_error(sealed(detail::write_arrays(model))), "");
+    forgery.change(model.tasks[1].calibration);
+    const std::string written = error_of([&] { model_to_bytes(model); });
+    EXPECT_NE(written.find("the model cannot be written: "), written.npos) << written;
+    EXPECT_NE(written.find(forgery.error), written.npos) << forgery.error << " / " << written;
+    const std::string read = read_error(sealed(detail::write_arrays(model)));
+    EXPECT_TRUE(read.starts_with("m.h5: is damaged: ")) << read;
+    EXPECT_NE(read.find(forgery.error), read.npos) << forgery.error << " / " << read;
+  }
+}
+
+// Models without calibration are written as they were before there was one, so that programs of that time read them.
+TEST_F(ModelFile, TheVersionIsTheOldestThatHoldsTheModel) {
+  const std::string plain = small_file(), calibrated = small_file({platt});
+  EXPECT_EQ(plain.substr(0, 24), "coterie model\nversion 1\n");
+  EXPECT_EQ(plain.find("calibration"), plain.npos);
+  EXPECT_EQ(calibrated.substr(0, 24), "coterie model\nversion 2\n");
+  EXPECT_FALSE(is_calibrated(model_from_bytes(plain, "m.h5")));
+  EXPECT_TRUE(is_calibrated(model_from_bytes(calibrated, "m.h5")));
+  for (const auto& [file, version] : {std::pair{plain, 2}, {calibrated, 1}})
+    EXPECT_EQ(read_error(sealed(file, version)),
+              fmt::format("m.h5: is damaged: its contents are not those of version {}. Copy it "
+                          "again from its source, or train it anew.",
+                          version));
+  EXPECT_NE(read_error(sealed(plain, 0)), "");
+}
+
 // What write_arrays cannot express.
 TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
   const std::vector<std::function<void(Model&)>> changes = {
@@ -400,7 +471,7 @@ TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
 
 // Files altered at random with the checksum made to match: an error or a sound model, and nothing that the sanitizers object to.
 TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
-  const std::string good = small_file();
+  const std::string good = small_file({isotonic, platt});
   // Bytes of structure are few among those of values and padding, so most changes go to bytes that are not zero.
   std::vector<std::size_t> places;
   for (std::size_t i = kUserBlock; i < good.size(); ++i)
@@ -434,7 +505,7 @@ TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
       }
     }
     try {
-      const Model model = model_from_bytes(sealed(bad), "m.h5");
+      const Model model = model_from_bytes(sealed(bad, 2), "m.h5");
       detail::check_model(model);
       ++read;
     } catch (const InputError& error) {
@@ -448,7 +519,7 @@ TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
 
 // A part of a sound file that is cut out, doubled or moved.
 TEST_F(ModelFile, SplicedFilesAreRefusedOrSound) {
-  const std::string good = small_file();
+  const std::string good = small_file({isotonic, platt});
   Random random(21);
   for (int round = 0; round < 2'000; ++round) {
     const auto at = [&] {
@@ -467,7 +538,7 @@ TEST_F(ModelFile, SplicedFilesAreRefusedOrSound) {
         bad.replace(to, count, good.substr(from, count));
         bad.resize(good.size());
     }
-    const std::string error = read_error(sealed(bad));
+    const std::string error = read_error(sealed(bad, 2));
     EXPECT_TRUE(error.empty() || error.starts_with("m.h5: is damaged: ")) << error;
   }
 }

@@ -15,9 +15,9 @@ bool same(const A& a, const A& b) {
 }  // namespace
 
 bool TaskModel::operator==(const TaskModel& o) const {
-  return std::tie(name, negative, positive, n, C, bias, objective, support, sample) ==
+  return std::tie(name, negative, positive, n, C, bias, objective, support, sample, calibration) ==
              std::tie(o.name, o.negative, o.positive, o.n, o.C, o.bias, o.objective, o.support,
-                      o.sample) &&
+                      o.sample, o.calibration) &&
          same(theta, o.theta) && same(alpha, o.alpha) && same(y, o.y);
 }
 
@@ -35,6 +35,10 @@ bool Model::operator==(const Model& o) const {
                                            o.classes, o.training_row, o.training_rows, o.tasks,
                                            o.groups, o.certificate, o.fingerprint) &&
          same(divisors, o.divisors) && same(support_vectors, o.support_vectors);
+}
+
+bool is_calibrated(const Model& model) {
+  return !model.tasks.empty() && model.tasks.front().calibration.kind != Calibration::Kind::none;
 }
 
 }  // namespace coterie

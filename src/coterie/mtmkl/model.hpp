@@ -9,6 +9,7 @@
 #include "coterie/kernel/gram.hpp"
 #include "coterie/mtmkl/problem.hpp"
 #include "coterie/mtmkl/settings.hpp"
+#include "coterie/stats/calibration.hpp"
 
 namespace coterie {
 
@@ -24,6 +25,7 @@ struct TaskModel {
   std::vector<Index> sample;   // per support vector: its position among the task's training samples
   Vector alpha;                // per support vector, > 0
   Vector y;                    // per support vector, -1 or +1
+  Calibration calibration;     // from decision values to probabilities of the positive label
   bool operator==(const TaskModel&) const;
 };
 
@@ -56,5 +58,8 @@ struct Model {
   std::string fingerprint;  // of the training data
   bool operator==(const Model&) const;
 };
+
+// Either every task is calibrated, or none; a model without tasks is not.
+bool is_calibrated(const Model& model);
 
 }  // namespace coterie

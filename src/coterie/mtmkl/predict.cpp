@@ -6,6 +6,8 @@
 #include <cassert>
 #include <limits>
 
+#include "coterie/stats/coupling.hpp"
+
 namespace coterie {
 
 namespace {
@@ -50,11 +52,28 @@ Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
   return f;
 }
 
-std::vector<Index> vote(const Model& model, ConstMatrixRef scores) {
-  assert(scores.cols() == std::ssize(model.tasks));
+namespace {
+
+// A task's classes, as indices into model.classes; "rest" is past their end.
+struct ClassPair {
+  Index negative = 0, positive = 0;
+};
+
+std::vector<ClassPair> class_pairs(const Model& model) {
   const auto number_of = [&](const std::string& name) {
     return std::find(model.classes.begin(), model.classes.end(), name) - model.classes.begin();
   };
+  std::vector<ClassPair> pairs;
+  for (const TaskModel& task : model.tasks)
+    pairs.push_back({number_of(task.negative), number_of(task.positive)});
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<Index> vote(const Model& model, ConstMatrixRef scores) {
+  assert(scores.cols() == std::ssize(model.tasks));
+  const std::vector<ClassPair> pairs = class_pairs(model);
   const Index classes = std::ssize(model.classes);
   std::vector<Index> winner;
   for (Index i = 0; i < scores.rows(); ++i) {
@@ -63,14 +82,13 @@ std::vector<Index> vote(const Model& model, ConstMatrixRef scores) {
     Vector sums = Vector::Constant(classes, model.casting == Casting::one_vs_rest
                                                 ? -std::numeric_limits<double>::infinity()
                                                 : 0.0);
-    for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    for (std::size_t t = 0; t < pairs.size(); ++t) {
       const double f = scores(i, static_cast<Index>(t));
-      const Index positive = number_of(model.tasks[t].positive);
+      const auto [negative, positive] = pairs[t];
       if (model.casting == Casting::one_vs_rest) {
         sums[positive] = f;
         continue;
       }
-      const Index negative = number_of(model.tasks[t].negative);
       votes[f > 0 ? positive : negative] += 1;
       sums[positive] += f;
       sums[negative] -= f;
@@ -81,6 +99,41 @@ std::vector<Index> vote(const Model& model, ConstMatrixRef scores) {
     winner.push_back(best);
   }
   return winner;
+}
+
+Matrix label_probabilities(const Model& model, ConstMatrixRef scores) {
+  assert(scores.cols() == std::ssize(model.tasks));
+  Matrix p(scores.rows(), scores.cols());  // of every task's positive label
+  for (std::size_t t = 0; t < model.tasks.size(); ++t)
+    p.col(static_cast<Index>(t)) =
+        probabilities(model.tasks[t].calibration, scores.col(static_cast<Index>(t)));
+  if (model.casting == Casting::binary) {
+    assert(p.cols() == 1);
+    Matrix both(p.rows(), 2);
+    both << 1 - p.array(), p;
+    return both;
+  }
+
+  const std::vector<ClassPair> pairs = class_pairs(model);
+  const Index classes = std::ssize(model.classes);
+  Matrix out(p.rows(), classes);
+  Matrix r = Matrix::Constant(classes, classes, std::numeric_limits<double>::quiet_NaN());
+  Vector alone = Vector::Zero(classes);  // a class that no task stands for
+  for (Index i = 0; i < p.rows(); ++i) {
+    for (std::size_t t = 0; t < pairs.size(); ++t) {
+      const double of_positive = p(i, static_cast<Index>(t));
+      const auto [negative, positive] = pairs[t];
+      if (model.casting == Casting::one_vs_rest) {
+        alone[positive] = of_positive;
+      } else {
+        r(positive, negative) = of_positive;
+        r(negative, positive) = 1 - of_positive;
+      }
+    }
+    out.row(i) =
+        model.casting == Casting::one_vs_rest ? normalise_probabilities(alone) : couple_pairs(r);
+  }
+  return out;
 }
 
 }  // namespace coterie

@@ -18,4 +18,9 @@ Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
 // One-vs-one: most votes, ties by summed scores; one-vs-rest: largest score.
 std::vector<Index> vote(const Model& model, ConstMatrixRef scores);
 
+// Probabilities of the labels at every row of `scores` (rows x tasks), through the tasks' calibrations. Binary models of one task:
+// columns for its negative and its positive label. Others: a column per class; one-vs-one by coupling, one-vs-rest normalised. The
+// class that is most probable need not be the one that vote() finds.
+Matrix label_probabilities(const Model& model, ConstMatrixRef scores);
+
 }  // namespace coterie

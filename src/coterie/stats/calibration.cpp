@@ -127,19 +127,17 @@ Calibration fit_platt(ConstVectorRef f, ConstVectorRef y) {
   const double high = (positives + 1) / (positives + 2);
   const double low = 1 / (negatives + 2);
   const Vector t = (y.array() > 0).select(Vector::Constant(y.size(), high), low);
-  const Calibration all_alike = constant(t.mean());
 
   // Scores are brought to [-1, 1], halved first because their difference may be too large for a double.
   const double centre = f.minCoeff() / 2 + f.maxCoeff() / 2;
   const double radius = f.maxCoeff() / 2 - f.minCoeff() / 2;
-  if (radius < least_radius) return all_alike;
+  if (radius < least_radius) return constant(t.mean());
   const Vector g = ((f.array() / 2 - centre / 2) / (radius / 2)).cwiseMax(-1.0).cwiseMin(1.0);
-  const Line x = minimise(g, t, {0, all_alike.offset});
-  const Calibration fitted{
-      Calibration::Kind::platt, x.a / radius, x.b - x.a * (centre / radius), {}, {}};
+  const Line x = minimise(g, t, {0, constant(t.mean()).offset});
+  Calibration fitted{Calibration::Kind::platt, x.a / radius, x.b - x.a * (centre / radius), {}, {}};
   const bool usable =
       fitted.slope > 0 && std::isfinite(fitted.slope) && std::isfinite(fitted.offset);
-  return usable ? fitted : all_alike;
+  return usable ? fitted : constant(t.mean());
 }
 
 namespace {

@@ -1,0 +1,60 @@
+// How good predictions are where the labels are known: coterie/stats/scores.hpp on every task, and on all rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coterie/mtmkl/model.hpp"
+#include "coterie/stats/scores.hpp"
+#include "prediction.hpp"
+
+namespace coterie::app {
+
+// NaN where undefined: no rows, a class absent, a model without calibration.
+struct Scores {
+  double accuracy = 0;
+  double balanced_accuracy = 0;
+  double auc = 0;
+  double log_loss = 0;  // of calibrated probabilities
+  double uncalibrated_log_loss =
+      0;                   // of the plain sigmoid of the same scores, to see what calibration gives
+  double brier_score = 0;  // of calibrated probabilities
+};
+
+struct ScoreField {
+  const char* name;
+  double Scores::*value;
+};
+inline constexpr ScoreField score_fields[] = {
+    {"accuracy", &Scores::accuracy},
+    {"balanced_accuracy", &Scores::balanced_accuracy},
+    {"auc", &Scores::auc},
+    {"log_loss", &Scores::log_loss},
+    {"uncalibrated_log_loss", &Scores::uncalibrated_log_loss},
+    {"brier_score", &Scores::brier_score},
+};
+
+struct TaskScores {
+  std::string name;
+  Index n = 0, errors = 0;
+  Scores scores;
+};
+
+// Of tasks, on the rows that are about them; and of all rows of the table, by the label and the probabilities that are printed.
+struct Evaluation {
+  std::vector<TaskScores> tasks;
+  Scores mean;  // of every score, over the tasks where it is defined
+  Index n = 0, errors = 0;
+  double accuracy = 0, balanced_accuracy = 0;
+  double log_loss = 0, uncalibrated_log_loss = 0;  // NaN unless calibrated
+  Matrix
+      confusion;  // true x printed label, counts; of all classes, or of all labels of a binary model
+  // When calibrated: of the probability of the positive label at every row; multi-class: of every class at every row.
+  std::vector<ReliabilityBin> reliability;
+};
+
+// Throws InputError for a label that the model does not know.
+Evaluation evaluate_predictions(const Model& model, const Samples& samples,
+                                const Predictions& predictions, const std::string& source);
+
+}  // namespace coterie::app
