@@ -70,7 +70,7 @@ double character_width(char32_t c) {
   const auto is_one_of = [&](std::string_view set) {
     return c < 0x80 && set.find(static_cast<char>(c)) != set.npos;
   };
-  if (is_one_of(" ijl|'.,I")) return 0.32;
+  if (is_one_of(" ijl|'.,I")) return 0.34;
   if (is_one_of("ft()[]/\\-:;!r")) return 0.42;
   if (is_one_of("MW@%")) return 1.0;
   if (is_one_of("m")) return 0.98;
@@ -79,8 +79,8 @@ double character_width(char32_t c) {
   if (c >= 'A' && c <= 'Z') return 0.7;
   if (c < 0x80) return 0.645;
   if ((c >= 0x300 && c < 0x370) || (c >= 0x200B && c <= 0x200D))
-    return 0;                 // drawn upon the character before
-  if (c < 0x250) return 0.8;  // Latin with accents: as wide as capitals
+    return 0;                  // drawn upon the character before
+  if (c < 0x250) return 0.85;  // Latin with accents: as wide as capitals
   if (c < 0x1100) return 0.9;
   return 1.05;  // East Asian, symbols
 }
@@ -134,13 +134,13 @@ std::string escape(std::string_view words) {
 double text_width(std::string_view words, double size, bool bold) {
   double width = 0;
   while (!words.empty()) width += character_width(presentable(take_character(words)));
-  return width * size * (bold ? 1.12 : 1);
+  return width * size * (bold ? 1.15 : 1);
 }
 
 std::string shorten(std::string_view words, double width, double size, bool bold) {
   if (text_width(words, size, bold) <= width) return std::string(words);
   constexpr std::string_view ellipsis = "\u2026";
-  const double unit = size * (bold ? 1.12 : 1);
+  const double unit = size * (bold ? 1.15 : 1);
   double used = text_width(ellipsis, size, bold);
   std::string_view rest = words;
   std::size_t kept = 0;
