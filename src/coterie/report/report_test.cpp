@@ -110,6 +110,8 @@ TEST(Svg, WritesNumbersForPeople) {
   EXPECT_EQ(svg::coordinate(-0.001), "0");
   EXPECT_EQ(svg::coordinate(12.50), "12.5");
   EXPECT_EQ(svg::coordinate(100), "100");
+  EXPECT_EQ(svg::tick_texts({0.900002, 0.900004}),
+            (std::vector<std::string>{"0.900002", "0.900004"}));
   EXPECT_EQ(svg::tick_texts({0, 0.25, 0.5}), (std::vector<std::string>{"0.00", "0.25", "0.50"}));
 }
 
@@ -220,6 +222,11 @@ TEST(HeatMap, HandlesNothingKnownAndASingleValue) {
   EXPECT_EQ(count(check_picture(as_svg(map)), "rect", "cells"), 2);
   map.panels[0].values.setConstant(0);
   check_picture(as_svg(map));
+  // Nearly the same value: by rounding, and by little more than it.
+  for (const double step : {1.2e-16, 1e-14, 1e-8, 1e-6, 1e-4}) {
+    map.panels[0].values = Matrix{{0.9, 0.9 + step}};
+    EXPECT_EQ(count(check_picture(as_svg(map)), "rect", "cells"), 2);
+  }
 }
 
 template <typename Picture>
@@ -443,6 +450,14 @@ TEST(Dendrogram, ShowsWhatNeverJoins) {
   tree.merges.push_back({{3, 2}, 1.0});
   EXPECT_EQ(as_svg(tree).find("do not join"), std::string::npos);
   check_picture(as_svg({.leaves = {"a", "b"}}));
+}
+
+// What joins at a lambda that is zero but for rounding does not stretch the axis.
+TEST(Dendrogram, TakesNegligibleLambdaAsZero) {
+  Dendrogram tree{.leaves = {"a", "b", "c"}, .merges = {{{0, 1}, 0}, {{3, 2}, 0.5}}};
+  const std::string zero = as_svg(tree);
+  tree.merges[0].lambda = 1e-300;
+  EXPECT_EQ(as_svg(tree), zero);
 }
 
 TEST(Dendrogram, PrintsTheSupportOfEachMerge) {

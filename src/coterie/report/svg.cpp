@@ -185,11 +185,17 @@ std::vector<std::string> tick_texts(const std::vector<double>& values) {
   std::vector<std::string> out;
   std::size_t decimals = 0;
   bool handy = true;
-  for (const double value : values) {
-    const std::string words = number_text(value);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string words = number_text(values[i]);
     const std::size_t point = words.find('.');
-    if (point != words.npos) decimals = std::max(decimals, words.size() - point - 1);
-    handy = handy && is_handy(std::abs(value));
+    if (point != words.npos && words.find('e') == words.npos)
+      decimals = std::max(decimals, words.size() - point - 1);
+    // Neighbours must differ in what is written.
+    const double step = i == 0 ? 1 : std::abs(values[i] - values[i - 1]);
+    if (step > 1e-12)
+      decimals = std::max(
+          decimals, static_cast<std::size_t>(std::max(0.0, -std::floor(std::log10(step) + 1e-6))));
+    handy = handy && is_handy(std::abs(values[i]));
   }
   for (const double value : values)
     out.push_back(handy ? fmt::format("{:.{}f}", value, decimals) : number_text(value));
@@ -345,10 +351,10 @@ std::vector<double> linear_ticks(const Axis& axis, Index most) {
     if (step < least_step * (1 - 1e-9)) continue;
     std::vector<double> out;
     const double rim = 1e-9 * (axis.high - axis.low);
-    for (double k = std::ceil((axis.low - rim) / step) + 0.0; k * step <= axis.high + rim;
-         ++k)  // + 0.0: no -0
-      // k digit 10^power, rounded once
-      out.push_back(power + up >= 0 ? k * step : k * digit / std::pow(10.0, -(power + up)));
+    const double first = std::ceil((axis.low - rim) / step) + 0.0;  // not -0
+    for (double k = first; k * step <= axis.high + rim; ++k)
+      out.push_back(power + up >= 0 ? k * step
+                                    : k * digit / std::pow(10.0, -(power + up)));  // rounded once
     return out;
   }
   return {};
