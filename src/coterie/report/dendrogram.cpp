@@ -130,6 +130,7 @@ struct Layout {
 };
 
 constexpr double plot_width = 560, open_end = 18, axis_height = 48;
+constexpr double negligible = 1e-9;  // of lambda_max
 constexpr std::string_view branch = "#555";
 
 Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<Index>& order) {
@@ -143,15 +144,18 @@ Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<In
   out.top = margin + svg::Heading{picture.title}.height() + (picture.cut ? 18 : 0);
   out.bottom = out.top + out.row * static_cast<double>(n);
 
-  // The axis begins some way before the first merge. Merges at 0 stand in front of it.
+  // The axis begins some way before the first merge. What is negligible stands at 0, in front of it.
   double least = picture.lambda_max;
-  bool at_zero = picture.cut && *picture.cut == 0;
+  bool at_zero = false;
+  const auto include = [&](double lambda) {
+    if (lambda < negligible * picture.lambda_max)
+      at_zero = true;
+    else
+      least = std::min(least, lambda);
+  };
   for (Index node = n; node < std::ssize(tree.parent); ++node)
-    if (tree.shown[node]) {
-      at_zero = at_zero || tree.lambda[node] == 0;
-      if (tree.lambda[node] > 0) least = std::min(least, tree.lambda[node]);
-    }
-  if (picture.cut && *picture.cut > 0) least = std::min(least, *picture.cut);
+    if (tree.shown[node]) include(tree.lambda[node]);
+  if (picture.cut) include(*picture.cut);
   const double decades = std::max(1.0, std::log10(picture.lambda_max / least));
   out.axis = {.low = least / std::pow(10, 0.08 * decades),
               .high = picture.lambda_max,

@@ -44,8 +44,10 @@ struct Scale {
   double high = -std::numeric_limits<double>::infinity();
   bool higher_is_better = true;
   bool is_known() const { return low <= high; }
+  // No more than rounding apart: one colour, in the middle.
+  bool is_single() const { return !(high - low > 1e-9 * std::max(std::abs(low), std::abs(high))); }
   double share(double value) const {
-    const double up = high > low ? (value - low) / (high - low) : 0.5;
+    const double up = is_single() ? 0.5 : (value - low) / (high - low);
     return higher_is_better ? up : 1 - up;
   }
 };
@@ -63,7 +65,7 @@ Scale find_scale(const HeatMap& map) {
 
 // Digits after the point that tell values apart at a hundredth or so of their range.
 int find_decimals(const Scale& scale) {
-  const double range = scale.is_known() && scale.high > scale.low ? scale.high - scale.low : 1;
+  const double range = scale.is_known() && !scale.is_single() ? scale.high - scale.low : 1;
   return std::clamp(static_cast<int>(std::ceil(1.7 - std::log10(range))), 0, 4);
 }
 
@@ -105,8 +107,9 @@ struct Layout {
   double head = 0;           // height of a panel's title
   double right = 0, bottom = 0;
   Point corner(Index panel) const {
-    return {left + static_cast<double>(panel % across) * (panel_width + panel_gap),
-            top + static_cast<double>(panel / across) * (panel_height + panel_gap + head)};
+    const Index row = panel / across, column = panel % across;
+    return {left + static_cast<double>(column) * (panel_width + panel_gap),
+            top + static_cast<double>(row) * (panel_height + panel_gap + head)};
   }
 };
 
@@ -266,8 +269,7 @@ std::string as_svg(const HeatMap& map) {
   if (scale.is_known()) {
     const double bar_height = std::min(at.bottom - at.top, 420.0);
     // A single value: a bar of that value alone would have no length.
-    const bool single = scale.high <= scale.low;
-    const double rim = single ? std::max(1e-3, 0.1 * std::abs(scale.low)) : 0;
+    const double rim = scale.is_single() ? std::max(1e-3, 0.1 * std::abs(scale.low)) : 0;
     right += svg::draw_colour_bar(drawing, {right, at.top}, bar_height, scale.low - rim,
                                   scale.high + rim, !map.higher_is_better);
   }

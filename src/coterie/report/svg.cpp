@@ -70,7 +70,7 @@ double character_width(char32_t c) {
   const auto is_one_of = [&](std::string_view set) {
     return c < 0x80 && set.find(static_cast<char>(c)) != set.npos;
   };
-  if (is_one_of(" ijl|'.,I")) return 0.32;
+  if (is_one_of(" ijl|'.,I")) return 0.34;
   if (is_one_of("ft()[]/\\-:;!r")) return 0.42;
   if (is_one_of("MW@%")) return 1.0;
   if (is_one_of("m")) return 0.98;
@@ -79,8 +79,8 @@ double character_width(char32_t c) {
   if (c >= 'A' && c <= 'Z') return 0.7;
   if (c < 0x80) return 0.645;
   if ((c >= 0x300 && c < 0x370) || (c >= 0x200B && c <= 0x200D))
-    return 0;                 // drawn upon the character before
-  if (c < 0x250) return 0.8;  // Latin with accents: as wide as capitals
+    return 0;                  // drawn upon the character before
+  if (c < 0x250) return 0.85;  // Latin with accents: as wide as capitals
   if (c < 0x1100) return 0.9;
   return 1.05;  // East Asian, symbols
 }
@@ -133,13 +133,13 @@ std::string escape(std::string_view words) {
 double text_width(std::string_view words, double size, bool bold) {
   double width = 0;
   while (!words.empty()) width += character_width(presentable(take_character(words)));
-  return width * size * (bold ? 1.12 : 1);
+  return width * size * (bold ? 1.15 : 1);
 }
 
 std::string shorten(std::string_view words, double width, double size, bool bold) {
   if (text_width(words, size, bold) <= width) return std::string(words);
   constexpr std::string_view ellipsis = "\u2026";
-  const double unit = size * (bold ? 1.12 : 1);
+  const double unit = size * (bold ? 1.15 : 1);
   double used = text_width(ellipsis, size, bold);
   std::string_view rest = words;
   std::size_t kept = 0;
@@ -184,11 +184,17 @@ std::vector<std::string> tick_texts(const std::vector<double>& values) {
   std::vector<std::string> out;
   std::size_t decimals = 0;
   bool handy = true;
-  for (const double value : values) {
-    const std::string words = number_text(value);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string words = number_text(values[i]);
     const std::size_t point = words.find('.');
-    if (point != words.npos) decimals = std::max(decimals, words.size() - point - 1);
-    handy = handy && is_handy(std::abs(value));
+    if (point != words.npos && words.find('e') == words.npos)
+      decimals = std::max(decimals, words.size() - point - 1);
+    // Neighbours must differ in what is written.
+    const double step = i == 0 ? 1 : std::abs(values[i] - values[i - 1]);
+    if (step > 1e-12)
+      decimals = std::max(
+          decimals, static_cast<std::size_t>(std::max(0.0, -std::floor(std::log10(step) + 1e-6))));
+    handy = handy && is_handy(std::abs(values[i]));
   }
   for (const double value : values)
     out.push_back(handy ? fmt::format("{:.{}f}", value, decimals) : number_text(value));
@@ -344,10 +350,10 @@ std::vector<double> linear_ticks(const Axis& axis, Index most) {
     if (step < least_step * (1 - 1e-9)) continue;
     std::vector<double> out;
     const double rim = 1e-9 * (axis.high - axis.low);
-    for (double k = std::ceil((axis.low - rim) / step) + 0.0; k * step <= axis.high + rim;
-         ++k)  // + 0.0: no -0
-      // k digit 10^power, rounded once
-      out.push_back(power + up >= 0 ? k * step : k * digit / std::pow(10.0, -(power + up)));
+    const double first = std::ceil((axis.low - rim) / step) + 0.0;  // not -0
+    for (double k = first; k * step <= axis.high + rim; ++k)
+      out.push_back(power + up >= 0 ? k * step
+                                    : k * digit / std::pow(10.0, -(power + up)));  // rounded once
     return out;
   }
   return {};

@@ -73,8 +73,9 @@ struct Layout {
   std::vector<double> y_ticks = {};
   double left = 0, top = 0;
   Point corner(Index panel) const {
-    return {left + static_cast<double>(panel % across) * (width + panel_gap),
-            top + static_cast<double>(panel / across) * (height + title_height + panel_gap)};
+    const Index row = panel / across, column = panel % across;
+    return {left + static_cast<double>(column) * (width + panel_gap),
+            top + static_cast<double>(row) * (height + title_height + panel_gap)};
   }
   double pixel(double lambda) const {
     return lambda <= 0          ? side_column / 2

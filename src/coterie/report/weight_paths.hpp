@@ -18,7 +18,7 @@ struct WeightPaths {
   Vector lambda =
       {};  // increasing; 0 and infinity may be its ends and stand in columns beside the logarithmic axis
   std::vector<Matrix> theta =
-      {};  // of each task: lambda by kernels; from the first value that is not finite a line pauses
+      {};  // of each task: lambda by kernels; a line pauses where a value is not finite
   std::vector<std::string> tasks = {};
   std::vector<std::string> kernels = {};
   std::vector<double> merges =
