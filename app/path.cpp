@@ -655,9 +655,9 @@ int run_path(const PathOptions& options) {
       for (const Groups& groups : path) out.add(groups);
       journal->append(out.bytes());
     };
-    const double smallest = result.path.lambda_max > 0
-                                ? result.share(result.path.points.back().lambda)
-                                : options.path.smallest;
+    double smallest = options.path.smallest;  // of the path, but for its end at 0
+    for (const PathPoint& point : result.path.points)
+      if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
     result.stability =
         resample_paths(fold, options.settings, std::min(smallest, 0.5), ladder_of_resample,
                        options.bootstrap, seed, options.problem.threads, stability);

@@ -294,6 +294,46 @@ void settle_groups(PartSolver& solver, const Part& part, double mu, double svm_t
   result.dual = dual;
 }
 
+// Weights that differ by rounding and by what the gap leaves open are meant to be equal: they are made so where the gap stays as small.
+// `equality` is how far apart they may be, of weights between 0 and 1.
+void fuse_equal_tasks(PartSolver& solver, const Part& part, double equality, double mu,
+                      double svm_tolerance, ThetaState& state, PartResult& result) {
+  const Matrix& theta = result.x.theta;
+  std::vector<Index> group(static_cast<std::size_t>(part.units));
+  for (std::size_t g = 0; g < result.x.groups.size(); ++g)
+    for (const Index u : result.x.groups[g])
+      group[static_cast<std::size_t>(u)] = static_cast<Index>(g);
+  std::vector<bool> joined;
+  bool any = false;
+  for (const Edge& edge : part.graph) {
+    const bool together =
+        group[static_cast<std::size_t>(edge.t)] == group[static_cast<std::size_t>(edge.s)];
+    const bool equal = (theta.row(edge.t) - theta.row(edge.s)).cwiseAbs().maxCoeff() <= equality;
+    any = any || (equal && !together);
+    joined.push_back(equal || together);
+  }
+  if (!any) return;
+  const Groups groups = connected_parts(part.units, part.graph, joined);
+  Matrix merged = mean_of_groups(theta, groups);
+  for (int trial = 0; trial < 3; ++trial) {
+    // SVMs closer than before, and pair duals that belong to them: neither's own gap must decide.
+    Iterate y = solver.evaluate(merged, groups, solver.alphas(result.x),
+                                std::max(1e-12, 0.01 * svm_tolerance));
+    const double target = solver.target(y.primal);
+    const ThetaResult next = solver.theta_step(
+        y, mu, state, {.gap_tolerance = closeness_of_groups(part) * target, .enough = target});
+    const double dual = solver.dual(y, next.nu);
+    if (y.primal - dual <= target) {
+      result.x = std::move(y);
+      result.nu = next.nu;
+      result.dual = dual;
+      return;
+    }
+    merged = mean_of_groups(next.theta, groups);  // the mean may be off the face of the optimum
+  }
+  solver.restore(result.x);
+}
+
 }  // namespace
 
 std::vector<Part> split_into_parts(const MtmklProblem& problem) {
@@ -400,8 +440,15 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
         result.nu = nu;
         settle_groups(solver, part, mu, svm_tolerance, enter, state, result);
         nu = result.nu;
-        gap = x.primal - result.dual;
       }
+      if (close && newton && !part.graph.empty()) {
+        result.nu = nu;
+        for (const double equality : {1e-4, 1e-6})
+          if (equality == 1e-6 || settings.gap_tolerance <= 1e-6)
+            fuse_equal_tasks(solver, part, equality, mu, svm_tolerance, state, result);
+        nu = result.nu;
+      }
+      gap = x.primal - result.dual;
       solver.count_left_out(x, close || far ? TaskSvm::Outside::all : TaskSvm::Outside::near);
       far = x.left_out > 0.1 * std::abs(x.primal);
       done = close && gap + x.left_out <= target;

@@ -73,4 +73,16 @@ double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta) {
   return sum;
 }
 
+Matrix mean_of_groups(const Matrix& theta, const Groups& groups) {
+  Matrix merged = theta;
+  for (const std::vector<Index>& members : groups) {
+    if (members.size() < 2) continue;
+    Vector mean = Vector::Zero(theta.cols());
+    for (const Index u : members) mean += theta.row(u);
+    mean /= static_cast<double>(members.size());
+    for (const Index u : members) merged.row(u) = mean;
+  }
+  return merged;
+}
+
 }  // namespace coterie

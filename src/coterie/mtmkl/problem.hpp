@@ -49,4 +49,7 @@ Groups common_refinement(Index tasks, const Groups& a, const Groups& b);
 // sum over edges of w_ts ||theta_t - theta_s||, theta as rows.
 double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta);
 
+// The weights of every group replaced by their mean, which lies in D because D is convex.
+Matrix mean_of_groups(const Matrix& theta, const Groups& groups);
+
 }  // namespace coterie

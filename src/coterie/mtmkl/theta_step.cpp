@@ -22,19 +22,6 @@ Matrix pull(const TaskGraph& graph, const Matrix& nu, Index T) {
   return sum;
 }
 
-// The weights of every group replaced by their mean, which lies in D because D is convex.
-Matrix merge(const Matrix& z, const Groups& groups) {
-  Matrix merged = z;
-  for (const std::vector<Index>& group : groups) {
-    if (group.size() < 2) continue;
-    Vector mean = Vector::Zero(z.cols());
-    for (const Index t : group) mean += z.row(t);
-    mean /= static_cast<double>(group.size());
-    for (const Index t : group) merged.row(t) = mean;
-  }
-  return merged;
-}
-
 class Admm {
  public:
   Admm(const ThetaProblem& problem, ThetaState& state)
@@ -181,7 +168,7 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
     if (iteration != next_check && iteration != settings.max_iterations) continue;
     next_check += std::clamp<Index>(iteration / 5, 10, 100);
     const Groups groups = admm.groups();
-    const Matrix theta = merge(state.z, groups);
+    const Matrix theta = mean_of_groups(state.z, groups);
     const double gap = model_gap(problem, theta, state.nu);
     if (gap < result.gap) result = {theta, state.nu, groups, gap, 0};
     result.iterations = path.iterations + iteration;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <mutex>
 
@@ -88,12 +89,19 @@ Stability resample_paths(const Fold& fold, const TrainSettings& settings, double
 }
 
 double support(const Stability& stability, const std::vector<Index>& members) {
-  double count = 0;
-  for (const ResampledPath& path : stability.resamples)
-    count += std::ranges::any_of(path, [&](const Groups& groups) {
-      return std::ranges::find(groups, members) != groups.end();
-    });
-  return count / static_cast<double>(std::max<std::size_t>(1, stability.resamples.size()));
+  double sum = 0;
+  for (const ResampledPath& path : stability.resamples) {
+    double best = 0;
+    for (const Groups& groups : path)
+      for (const std::vector<Index>& group : groups) {
+        std::vector<Index> common;
+        std::ranges::set_intersection(members, group, std::back_inserter(common));
+        const double both = static_cast<double>(common.size());
+        best = std::max(best, both / (static_cast<double>(members.size() + group.size()) - both));
+      }
+    sum += best;
+  }
+  return sum / static_cast<double>(std::max<std::size_t>(1, stability.resamples.size()));
 }
 
 Matrix time_together(const Stability& stability, Index tasks) {

@@ -29,7 +29,8 @@ Stability resample_paths(const Fold& fold, const TrainSettings& settings, double
                          Index points, Index resamples, std::uint64_t seed, int threads,
                          const StabilityHooks& hooks = {});
 
-// Share of the resamples in which exactly these tasks are a group at some lambda.
+// How well these tasks are found as a group again: mean over resamples of the largest Jaccard similarity |A n B| / |A u B| with a group B at
+// some lambda (Hennig, 2007). 1: always exactly these; above 0.75 is commonly called stable.
 double support(const Stability& stability, const std::vector<Index>& members);
 
 // Mean over resamples of time_together.
