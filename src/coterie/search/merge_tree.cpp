@@ -81,7 +81,7 @@ Matrix time_together(Index tasks, const std::vector<double>& lambda,
   double all = 0;
   // A point stands for the interval down to the next.
   for (std::size_t k = 0; k + 1 < lambda.size(); ++k) {
-    if (std::isinf(lambda[k])) continue;
+    if (std::isinf(lambda[k]) || lambda[k + 1] == 0) continue;
     const double width = std::log(lambda[k] / lambda[k + 1]);
     all += width;
     for (const std::vector<Index>& group : groups[k])
