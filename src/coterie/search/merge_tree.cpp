@@ -121,8 +121,8 @@ std::size_t point_with_groups(const LambdaPath& path, Index k) {
       longest = length;
       best = begin;
       for (std::size_t j = begin; j <= end && begin < end; ++j) {
-        const auto off = [&](std::size_t k) {
-          return std::abs(std::log(path.points[k].lambda / std::sqrt(from * to)));
+        const auto off = [&](std::size_t place) {
+          return std::abs(std::log(path.points[place].lambda / std::sqrt(from * to)));
         };
         if (off(j) < off(best)) best = j;
       }
