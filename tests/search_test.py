@@ -308,7 +308,9 @@ def test_stability_of_groups(data):
 
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
 def test_calibration_improves_log_loss_and_leaves_labels_alone(coterie, method):
-    planted(coterie, "p.csv", tasks=4, samples=300, noise=0.25)
+    # A monotone curve has as many freedoms as it likes: with few samples it learns them by heart.
+    tasks, samples = (4, 300) if method == "platt" else (2, 1400)
+    planted(coterie, "p.csv", tasks=tasks, samples=samples, noise=0.25)
     lines = (coterie.folder / "p.csv").read_text().splitlines()
     coterie.write("train.csv", "\n".join([lines[0], *lines[1::2]]) + "\n")
     coterie.write("test.csv", "\n".join([lines[0], *lines[2::2]]) + "\n")
