@@ -204,30 +204,15 @@ std::string description(const SelectOptions& options, const Plan& plan, const st
   return run.dump();
 }
 
-// The whole grid at once, or from every fourth point of each axis to the neighbours of the best.
 GridScores search_grid(const SearchData& search, const std::vector<Split>& splits, const Plan& plan,
                        const SearchHooks& hooks) {
   GridScores scores;
   scores.score = plan.score;
   GramCache cache;
-  if (!plan.coarse) {
+  if (plan.coarse)
+    score_coarse_to_fine(search, splits, plan.grid, cache, hooks, scores);
+  else
     score_points(search, splits, plan.grid, all_points(plan.grid), 0, cache, hooks, scores);
-    return scores;
-  }
-  constexpr Index best_points = 3;  // whose neighbours are looked at
-  std::vector<GridPoint> around;
-  Index round = 0;
-  for (const Index step : {4, 2, 1, 1}) {
-    std::vector<GridPoint> points;
-    for (const GridPoint& point : refine(plan.grid, step, around))
-      if (!scores.cells.contains(point)) points.push_back(point);
-    score_points(search, splits, plan.grid, points, round++, cache, hooks, scores);
-    if (scores.stopped) return scores;
-    const std::vector<Ranked> ranked = rank_points(scores);
-    around.clear();
-    for (const Ranked& one : ranked)
-      if (std::ssize(around) < best_points) around.push_back(one.point);
-  }
   return scores;
 }
 
@@ -348,14 +333,15 @@ std::string size_text(const Grid& grid) {
 }
 
 // Where the best is at the end of a list, better ones may lie beyond.
-std::string edges_text(const Grid& grid, const GridPoint& point) {
+std::string edges_text(const Grid& grid, const GridPoint& point, bool all_share) {
   std::vector<std::string> ends;
   if (grid.C.size() > 2 && (point.C == 0 || point.C + 1 == std::ssize(grid.C)))
     ends.emplace_back("--C");
-  const std::string& lambda = grid.lambda[static_cast<std::size_t>(point.lambda)];
-  const bool inner = point.lambda > 0 && point.lambda + 1 < std::ssize(grid.lambda);
-  if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && !inner && lambda != "inf" &&
-      lambda != "0" && !(lambda.ends_with("max") && parse_lambda(lambda).value >= 1))
+  // Beyond lambda_max, inf and 0 there is nothing new.
+  const bool most = point.lambda == 0 && grid.lambda.front() != "inf" && !all_share;
+  const bool least =
+      point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back() != "0" && !all_share;
+  if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && (most || least))
     ends.emplace_back("--lambda");
   if (ends.empty()) return "";
   return fmt::format("note: the choice is at the end of {}; a longer list may hold a better one.\n",
@@ -544,7 +530,8 @@ int run_select(const SelectOptions& options) {
                seconds_text(search_seconds), seconds_text(fit_seconds));
     fmt::print("model: {}\n", options.model_path);
   }
-  if (!options.output.quiet) fmt::print(stderr, "{}", edges_text(plan.grid, outcome.chosen));
+  if (!options.output.quiet)
+    fmt::print(stderr, "{}", edges_text(plan.grid, outcome.chosen, model.groups.size() == 1));
   if (fitted.fit.status == Status::converged) return exit_done;
   fmt::print(stderr,
              "warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
@@ -606,7 +593,8 @@ void add_select(CLI::App& program, Action& chosen) {
                    "(default: the best)");
   command
       .add_option("--search", options->search,
-                  "'grid' (every point) or 'coarse' (every fourth, then around the best)")
+                  "'grid' (every point) or 'coarse' (every second C and fourth lambda, then around "
+                  "the best)")
       ->type_name("TEXT")
       ->capture_default_str();
   command

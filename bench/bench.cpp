@@ -64,6 +64,8 @@ const std::vector<Part> parts = {
     {"select", "a grid of 21 x 21 points with 5-fold cross-validation", part_select, true, false},
     {"calibration", "log loss of probabilities on rows that were not trained on (docs/choosing.md)",
      part_calibration, true, false},
+    {"letters", "writes letters.csv, the eight pairs of letters as tasks, into --plots",
+     part_letters, true, false},
     {"choosing", "test accuracy of what cross-validation chooses (docs/choosing.md)", part_choosing,
      true, false},
     {"cone", "the whole problem against an interior-point cone solver", part_cone, false},

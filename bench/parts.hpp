@@ -35,6 +35,7 @@ std::vector<Report> part_kernels(const Options& options);
 std::vector<Report> part_growth(const Options& options);
 std::vector<Report> part_choosing(const Options& options);
 std::vector<Report> part_calibration(const Options& options);
+std::vector<Report> part_letters(const Options& options);
 std::vector<Report> part_select(const Options& options);
 std::vector<Report> part_cone(const Options& options);
 

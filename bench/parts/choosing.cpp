@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "coterie/io/write_table.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/search/choice.hpp"
 #include "parts.hpp"
@@ -239,6 +240,29 @@ std::vector<Report> part_choosing(const Options& options) {
                     study.name, where, worst, worst < -2 ? " - significantly worse" : ""));
   }
   return {report};
+}
+
+// The table behind the pictures of docs/choosing.md.
+std::vector<Report> part_letters(const Options& options) {
+  for (const Work& work : chosen_work(options, {"letter 50%"})) {
+    const Dataset data = work.load();
+    Samples table;
+    table.features = data.features;
+    table.labels = {"first", "second"};
+    std::vector<Index> rows;
+    for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+      const Task& task = data.tasks[t];
+      table.tasks.push_back(task.negative + "|" + task.positive);
+      for (Index i = 0; i < task.size(); ++i) {
+        rows.push_back(task.rows[static_cast<std::size_t>(i)]);
+        table.label.push_back(task.y[i] > 0 ? 1 : 0);
+        table.task.push_back(static_cast<Index>(t));
+      }
+    }
+    table.X = data.X(rows, Eigen::all);
+    write_csv(table, options.plots + "/letters.csv");
+  }
+  return {};
 }
 
 }  // namespace coterie::bench

@@ -130,22 +130,50 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
   return out;
 }
 
-std::vector<GridPoint> refine(const Grid& grid, Index step, const std::vector<GridPoint>& around) {
+std::vector<GridPoint> refine(const Grid& grid, const Steps& steps,
+                              const std::vector<GridPoint>& around) {
   std::set<GridPoint> out;
   for (Index norm = 0; norm < std::ssize(grid.norm); ++norm) {
     const Index lambdas = has_lambda(grid, norm) ? std::ssize(grid.lambda) : 1;
     for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
-      for (const Index C : steps_of(std::ssize(grid.C), step))
-        for (const Index lambda : steps_of(lambdas, step)) {
+      for (const Index C : steps_of(std::ssize(grid.C), steps.C))
+        for (const Index lambda : steps_of(lambdas, steps.lambda)) {
           const auto close = [&](const GridPoint& p) {
-            return p.norm == norm && p.normalise == normalise && std::abs(p.C - C) <= step &&
-                   std::abs(p.lambda - lambda) <= step;
+            return p.norm == norm && p.normalise == normalise && std::abs(p.C - C) <= steps.C &&
+                   std::abs(p.lambda - lambda) <= steps.lambda;
           };
           if (around.empty() || std::ranges::any_of(around, close))
             out.insert({norm, normalise, C, lambda});
         }
   }
   return {out.begin(), out.end()};
+}
+
+void score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
+                          const Grid& grid, GramCache& cache, const SearchHooks& hooks,
+                          GridScores& scores) {
+  // Plateaus are wide in lambda, so the best few points may all lie on one of them: one of each C is looked at.
+  constexpr std::size_t best_rows = 4;
+  std::vector<GridPoint> around;
+  Steps steps{2, 4};
+  for (Index round = 0;; ++round) {
+    std::vector<GridPoint> points;
+    for (const GridPoint& point : refine(grid, steps, around))
+      if (!scores.cells.contains(point)) points.push_back(point);
+    const bool finest = steps.C == 1 && steps.lambda == 1;
+    if (points.empty() && finest) return;
+    score_points(search, splits, grid, points, round, cache, hooks, scores);
+    if (scores.stopped) return;
+    around.clear();
+    for (const Ranked& one : rank_points(scores)) {
+      const auto same_row = [&](const GridPoint& p) {
+        return p.C == one.point.C && p.norm == one.point.norm && p.normalise == one.point.normalise;
+      };
+      if (around.size() < best_rows && std::ranges::none_of(around, same_row))
+        around.push_back(one.point);
+    }
+    steps = {1, std::max<Index>(1, steps.lambda / 2)};
+  }
 }
 
 }  // namespace coterie

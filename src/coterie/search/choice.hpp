@@ -34,8 +34,18 @@ struct Confidence {
 Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ranked,
                         const GridPoint& chosen, Index resamples, std::uint64_t seed);
 
-// Coarse to fine: the points of one norm and normalisation at every `step`-th C and lambda, the ends included, that lie within one
-// step of the points given; without points, of all of them.
-std::vector<GridPoint> refine(const Grid& grid, Index step, const std::vector<GridPoint>& around);
+// Coarse to fine: the points at every steps.C-th C and every steps.lambda-th lambda, the ends included, that lie within one step of the points
+// given; without points, all of these.
+struct Steps {
+  Index C = 1, lambda = 1;
+};
+std::vector<GridPoint> refine(const Grid& grid, const Steps& steps,
+                              const std::vector<GridPoint>& around);
+
+// Scores every second C and every fourth lambda, then finer steps around the best point of each of the best four C, until nothing better
+// turns up. It finds the best point of a smooth landscape; one of many peaks may hide from it.
+void score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
+                          const Grid& grid, GramCache& cache, const SearchHooks& hooks,
+                          GridScores& scores);
 
 }  // namespace coterie

@@ -350,14 +350,14 @@ TEST(Choice, UndefinedCellsAreLeftOut) {
 
 TEST(Choice, RefinementStaysAroundWhatItIsGiven) {
   const Grid grid = parse_grid({"2^0..2^10", "2^0..2^10", "1,inf", "cosine"});
-  const std::vector<GridPoint> coarse = refine(grid, 4, {});
-  EXPECT_EQ(coarse.size(), 4u * 4 + 4);  // 0, 4, 8 and 10; one lambda for norm inf
-  for (const GridPoint& point : refine(grid, 2, {{0, 0, 4, 4}})) {
+  const std::vector<GridPoint> coarse = refine(grid, {2, 4}, {});
+  EXPECT_EQ(coarse.size(), 6u * 4 + 6);  // every second C; lambdas 0, 4, 8 and 10; one for norm inf
+  for (const GridPoint& point : refine(grid, {1, 2}, {{0, 0, 4, 4}})) {
     EXPECT_EQ(point.norm, 0);
-    EXPECT_LE(std::abs(point.C - 4), 2);
+    EXPECT_LE(std::abs(point.C - 4), 1);
     EXPECT_LE(std::abs(point.lambda - 4), 2);
   }
-  EXPECT_EQ(refine(grid, 1, {{0, 0, 0, 10}}).size(), 4u);  // a corner
+  EXPECT_EQ(refine(grid, {1, 1}, {{0, 0, 0, 10}}).size(), 4u);  // a corner
 }
 
 // ---- the path
