@@ -10,6 +10,7 @@
 #include "coterie/io/table.hpp"          // read_samples
 #include "coterie/kernel/gram.hpp"       // compute_grams
 #include "coterie/kernel/kernel.hpp"     // parse_kernels
+#include "coterie/mtmkl/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/mtmkl/fit.hpp"         // fit: the solver on given Gram matrices
 #include "coterie/mtmkl/model.hpp"       // Model
 #include "coterie/mtmkl/predict.hpp"     // decision_values, vote
