@@ -27,6 +27,8 @@ class Hdf5Reader {
  public:
   explicit Hdf5Reader(std::string_view file);  // which must outlive the reader
 
+  bool has(const std::string& path) const { return arrays_.contains(path); }
+
   // A single value.
   double real(const std::string& path) const;
   Index integer(const std::string& path) const;

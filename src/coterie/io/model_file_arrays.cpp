@@ -8,6 +8,7 @@
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
+#include "coterie/io/model_file_extensions.hpp"
 
 namespace coterie::detail {
 namespace {
@@ -283,6 +284,7 @@ std::string write_arrays(const Model& model) {
   write_tasks(file, model);
   write_training_data(file, model);
   write_certificate(file, model.certificate);
+  write_extensions(file, model.extensions, std::ssize(model.kernels));
   return file.finish();
 }
 
@@ -295,6 +297,7 @@ Model read_arrays(std::string_view bytes) {
   read_tasks(file, model);
   read_training_data(file, model);
   model.certificate = read_certificate(file);
+  model.extensions = read_extensions(file);
   return model;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "coterie/io/model_file_extensions.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie::detail {
@@ -156,7 +157,8 @@ void check_groups(const Groups& groups, Index tasks) {
   require(members == tasks, "{} of {} tasks are in a group", members, tasks);
 }
 
-void check_certificate(const Certificate& proof, Index tasks, Index kernels) {
+// Of a proof about the tasks from `first` on, whose edges end there.
+void check_certificate(const Certificate& proof, Index first, Index tasks, Index kernels) {
   require(std::isfinite(proof.primal) && std::isfinite(proof.dual) && std::isfinite(proof.gap),
           "the certificate has a number that is not finite");
   require(proof.lambda >= 0, "lambda is {}", proof.lambda);
@@ -169,7 +171,8 @@ void check_certificate(const Certificate& proof, Index tasks, Index kernels) {
     require(edge.weight >= 0 && std::isfinite(edge.weight), "edge {}-{} has weight {}", edge.t,
             edge.s, edge.weight);
   }
-  const Index edges = proof.complete ? tasks * (tasks - 1) / 2 : std::ssize(proof.graph);
+  const Index edges =
+      proof.complete ? tasks * (tasks - 1) / 2 - first * (first - 1) / 2 : std::ssize(proof.graph);
   require(proof.nu.rows() == 0 || proof.nu.rows() == edges, "{} edges have {} pair duals", edges,
           proof.nu.rows());
   require(proof.nu.rows() == 0 || proof.nu.cols() == kernels,
@@ -189,7 +192,14 @@ void check_model(const Model& model) {
   check_tasks(model);
   check_classes(model);
   check_groups(model.groups, tasks);
-  check_certificate(model.certificate, tasks, kernels);
+  check_extensions(model);
+  check_certificate(model.certificate, 0,
+                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks,
+                    kernels);
+  for (const Extension& added : model.extensions) {
+    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, kernels);
+    check_text(added.fingerprint, "the fingerprint of an extension");
+  }
   check_text(model.fingerprint, "the fingerprint");
 }
 

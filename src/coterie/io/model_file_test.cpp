@@ -38,6 +38,7 @@ struct Shape {
   double lambda = 0.25;
   Scaling::Kind scaling = Scaling::Kind::standard;
   Casting casting = Casting::binary;
+  std::vector<Index> added = {};  // tasks of each extension, the last of all
 };
 
 Vector random_vector(Random& random, Index size, double low, double high) {
@@ -71,6 +72,44 @@ TaskModel random_task(Random& random, const Shape& shape, Index t, Index kernels
   task.alpha = random_vector(random, count, 1e-9, 1);
   task.y = random_vector(random, count, -1, 1).cwiseSign();
   return task;
+}
+
+// Turns the last tasks into those of extensions, each with a support vector and three rows of its own.
+void add_extensions(Random& random, const Shape& shape, Model& model) {
+  const Index M = std::ssize(model.kernels);
+  Index base = shape.tasks;
+  for (const Index count : shape.added) base -= count;
+  model.certificate.nu.conservativeResize(shape.complete ? base * (base - 1) / 2 : base - 1, M);
+  if (!shape.complete) model.certificate.graph.resize(static_cast<std::size_t>(base - 1));
+  for (const Index count : shape.added) {
+    Extension added;
+    added.base_tasks = base;
+    added.tasks = count;
+    added.rows = 3;
+    added.fingerprint = "fedcba9876543210";
+    added.certificate.lambda = base % 2 ? 0.5 : kInfinity;
+    added.certificate.complete = shape.complete;
+    added.certificate.status = "stopped";
+    added.certificate.outer_steps = base;
+    if (!shape.complete)
+      for (Index s = base; s < base + count; ++s) added.certificate.graph.push_back({0, s, 2});
+    const Index edges = std::ssize(edges_of(added));
+    added.certificate.nu = random_matrix(random, base % 2 ? edges : 0, M);
+    const Index place = model.support_vectors.rows();
+    model.support_vectors.conservativeResize(place + 1, Eigen::NoChange);
+    model.support_vectors.row(place).setOnes();
+    model.training_row.push_back(model.training_rows + 1);
+    model.training_rows += 3;
+    for (Index t = base; t < base + count; ++t) {
+      TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+      task.support = {place};
+      task.sample = {0};
+      task.alpha = Vector::Ones(1);
+      task.y = Vector::Ones(1);
+    }
+    base += count;
+    model.extensions.push_back(std::move(added));
+  }
 }
 
 Model random_model(std::uint64_t seed, const Shape& shape) {
@@ -115,6 +154,7 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   proof.status = seed % 3 == 0 ? "" : "converged";
   proof.outer_steps = 9;
   model.fingerprint = seed % 3 == 1 ? "" : "0123456789abcdef";
+  if (!shape.added.empty()) add_extensions(random, shape, model);
   return model;
 }
 
@@ -127,6 +167,8 @@ std::vector<Shape> all_shapes() {
           {.tasks = 60, .features = 1, .kernels = "paper", .scaling = Scaling::Kind::minmax},
           {.scaling = Scaling::Kind::none, .casting = Casting::one_vs_rest},
           {.features = 0, .kernels = "precomputed:K.csv:raw", .casting = Casting::one_vs_one},
+          {.tasks = 7, .added = {1, 2, 1}},
+          {.tasks = 5, .complete = false, .added = {2}},
           {.tasks = 2, .features = 5000, .support_vectors = 20, .kernels = "laplace:3@f7-f4999"}};
 }
 
@@ -377,6 +419,53 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
   }
 }
 
+TEST_F(ModelFile, ForgedExtensionsAreRefused) {
+  struct Forgery {
+    std::function<void(Model&)> change;
+    std::string error;
+  };
+  const std::vector<Forgery> forgeries = {
+      {[](Model& m) { m.extensions[0].base_tasks = 0; }, "begins at task 0 of 6"},
+      {[](Model& m) { m.extensions[0].base_tasks = 6; }, "begins at task 6 of 6"},
+      {[](Model& m) { m.extensions[1].base_tasks = 3; }, "is not one of 6 tasks"},
+      {[](Model& m) { m.extensions[0].tasks = 0; }, "of 0 tasks behind 3"},
+      {[](Model& m) { m.extensions[1].tasks = std::numeric_limits<Index>::max(); },
+       "behind 5 is not one of 6 tasks"},
+      {[](Model& m) { m.extensions.pop_back(); }, "end at task 5 of 6"},
+      {[](Model& m) { m.extensions[0].rows = -3; }, "has -3 of 24 rows"},
+      {[](Model& m) { m.extensions[0].rows = 100; }, "has 100 of 24 rows"},
+      {[](Model& m) { m.extensions[0].rows = 1; }, "support vector of another table"},
+      {[](Model& m) { m.tasks[0].support.back() = 6; }, "support vector of another table"},
+      {[](Model& m) { m.tasks[5].support[0] = 6; }, "support vector of another table"},
+      {[](Model& m) { m.extensions[0].tolerance = 0; }, "has the tolerance 0"},
+      {[](Model& m) { m.extensions[0].certificate.primal = kNaN; }, "a number that is not finite"},
+      {[](Model& m) { m.extensions[0].certificate.lambda = -1; }, "lambda is -1"},
+      {[](Model& m) { m.extensions[0].certificate.nu.conservativeResize(1, 4); },
+       "2 edges have 1 pair duals"},
+      {[](Model& m) {
+         m.extensions[0].certificate.graph[0] = {0, 2, 1};
+       },
+       "edge 0-2 does not lead to an added task"},
+      {[](Model& m) { m.extensions[0].certificate.graph[0].s = 5; }, "is not one of 5 tasks"},
+      {[](Model& m) { m.extensions[0].certificate.complete = true; }, "edges are listed"},
+      {[](Model& m) { m.extensions[1].fingerprint = "\x01"; }, "the fingerprint of an extension"},
+      {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
+  };
+  for (const Forgery& forgery : forgeries) {
+    Model model = random_model(2, {.tasks = 6, .complete = false, .added = {2, 1}});
+    ASSERT_EQ(read_error(sealed(detail::write_arrays(model))), "");
+    forgery.change(model);
+    const std::string read = read_error(sealed(detail::write_arrays(model)));
+    EXPECT_NE(read.find(forgery.error), read.npos) << forgery.error << " / " << read;
+  }
+}
+
+// A model without extensions has the bytes that it had before there were any.
+TEST_F(ModelFile, OnlyExtendedModelsHaveTheGroup) {
+  EXPECT_EQ(model_to_bytes(random_model(3, {})).find("extensions"), std::string::npos);
+  EXPECT_NE(model_to_bytes(random_model(3, {.added = {1}})).find("extensions"), std::string::npos);
+}
+
 // What write_arrays cannot express.
 TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
   const std::vector<std::function<void(Model&)>> changes = {
@@ -400,7 +489,11 @@ TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
 
 // Files altered at random with the checksum made to match: an error or a sound model, and nothing that the sanitizers object to.
 TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
-  const std::string good = small_file();
+  const std::string good = model_to_bytes(random_model(2, {.tasks = 3,
+                                                           .features = 2,
+                                                           .support_vectors = 2,
+                                                           .kernels = "linear gauss:1@f2",
+                                                           .added = {1}}));
   // Bytes of structure are few among those of values and padding, so most changes go to bytes that are not zero.
   std::vector<std::size_t> places;
   for (std::size_t i = kUserBlock; i < good.size(); ++i)
