@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 void add_train(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
+void add_extend(CLI::App& program, Action& chosen);
 void add_inspect(CLI::App& program, Action& chosen);
 void add_verify(CLI::App& program, Action& chosen);
 void add_demo(CLI::App& program, Action& chosen);

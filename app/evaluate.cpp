@@ -16,6 +16,7 @@ struct EvaluateOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
+  std::string new_task;
   int threads = 0;
 };
 
@@ -83,7 +84,8 @@ int run_evaluate(const EvaluateOptions& options) {
   const Samples samples = read_data(options.data, {model.features, true});
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions = predict_rows(model, samples, cross, options.threads, source);
+  const Predictions predictions =
+      predict_rows(model, samples, cross, options.threads, source, options.new_task);
   const Evaluation result = evaluate_predictions(model, samples, predictions, source);
   monitor.clear();
   if (options.output.json)
@@ -112,6 +114,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -17,6 +17,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_train(program, chosen);
   add_predict(program, chosen);
   add_evaluate(program, chosen);
+  add_extend(program, chosen);
   add_inspect(program, chosen);
   add_verify(program, chosen);
   add_data(program, chosen);

@@ -17,6 +17,7 @@ struct PredictOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
+  std::string new_task;
   bool scores = false;
   int threads = 0;
 };
@@ -98,8 +99,8 @@ int run_predict(const PredictOptions& options) {
   const Samples samples = read_data(options.data, {model.features, false});
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions =
-      predict_rows(model, samples, cross, options.threads, file_list(options.data.paths));
+  const Predictions predictions = predict_rows(model, samples, cross, options.threads,
+                                               file_list(options.data.paths), options.new_task);
   monitor.clear();
 
   const auto write = [&](const ByteSink& sink) {
@@ -146,6 +147,7 @@ void add_predict(CLI::App& program, Action& chosen) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

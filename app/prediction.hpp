@@ -18,6 +18,7 @@ struct PartPredictions {
   std::vector<Index> rows;         // of the table
   Matrix scores;                   // rows x tasks
   std::vector<std::string> label;  // per row
+  bool averaged = false;  // a task that the model does not know: scores is the mean over `tasks`
 };
 
 struct Predictions {
@@ -26,9 +27,12 @@ struct Predictions {
       place;  // per row of the table: its part and its position there
 };
 
-// Columns of samples.X must be model.features. `source` names the data in messages.
+// Columns of samples.X must be model.features. `source` names the data in messages. Rows of tasks that the model does not know are an
+// error, or with a `new_task` scored by the mean decision value of some tasks that it knows:
+//   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
 Predictions predict_rows(const Model& model, const Samples& samples,
-                         const PrecomputedMatrices& cross, int threads, const std::string& source);
+                         const PrecomputedMatrices& cross, int threads, const std::string& source,
+                         const std::string& new_task = {});
 
 struct TaskScore {
   std::string name;
