@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <set>
 
 #include "coterie/data/planted.hpp"
 #include "coterie/math/random.hpp"
