@@ -65,6 +65,7 @@ struct OutputOptions {
 void add_json(CLI::App& command, OutputOptions& options);
 void add_quiet(CLI::App& command, OutputOptions& options);
 void add_threads(CLI::App& command, int& threads);
+void add_new_task(CLI::App& command, std::string& new_task);  // as in prediction.hpp
 void add_seed(CLI::App& command, Index& seed);
 
 // Throws InputError unless a file can be made at `path`: before the work, not after. `what` is what goes there.

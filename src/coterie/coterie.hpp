@@ -11,6 +11,7 @@
 #include "coterie/kernel/gram.hpp"       // compute_grams
 #include "coterie/kernel/kernel.hpp"     // parse_kernels
 #include "coterie/mtmkl/calibrate.hpp"   // calibrate: probabilities
+#include "coterie/mtmkl/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/mtmkl/fit.hpp"         // fit: the solver on given Gram matrices
 #include "coterie/mtmkl/model.hpp"       // Model
 #include "coterie/mtmkl/predict.hpp"     // decision_values, vote
