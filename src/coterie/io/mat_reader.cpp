@@ -25,7 +25,8 @@ using Variable = std::unique_ptr<matvar_t, void (*)(matvar_t*)>;
 const Names feature_variables = {"X", "feature", "features", "data"};
 const Names label_variables = {"Y", "label", "labels", "target", "targets"};
 const Names task_variables = {"task", "tasks"};
-constexpr double largest_matrix = 1e10;  // entries
+constexpr double largest_matrix = 1e10;      // entries
+constexpr double most_entries_a_byte = 1e3;  // of a file: one in 12000 of a sparse matrix
 
 bool same_in_any_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(
@@ -230,11 +231,18 @@ class MatFile {
     if (variable->isComplex != 0)
       fail(fmt::format("{} is complex; only real numbers can be used. Take its real part.", place));
     if (variable->data == nullptr) fail_damaged(place);
-    const double entries =
-        static_cast<double>(variable->dims[0]) * static_cast<double>(variable->dims[1]);
-    if (entries > largest_matrix)
-      fail(fmt::format("{} has {} entries, too many for a dense matrix (1e10 at most).", place,
-                       describe(*variable)));
+    check_size(static_cast<double>(variable->dims[0]), static_cast<double>(variable->dims[1]),
+               place);
+  }
+
+  // A sparse matrix of any size fits into a small file, but not into memory, where it is dense.
+  void check_size(double rows, double columns, const std::string& place) const {
+    const double most = std::min(largest_matrix, 1e6 + most_entries_a_byte * source_.file_size());
+    if (rows * columns <= most) return;
+    fail(fmt::format(
+        "{} has {} x {} entries, too many for a dense matrix from this file ({:.3g} at most). "
+        "Leave out columns that are all zero, or divide it.",
+        place, rows, columns, most));
   }
 
   // The numbers of a checked array, with none of them infinite or NaN.
@@ -413,10 +421,7 @@ class MatTableReader {
       rows += static_cast<Index>(X[t]->dims[0]);
     }
     const auto columns = static_cast<Index>(X[0]->dims[1]);
-    if (static_cast<double>(rows) * static_cast<double>(columns) > largest_matrix)
-      mat_.fail(fmt::format(
-          "{} rows of {} features are too many for a dense matrix (1e10 entries at most).", rows,
-          columns));
+    mat_.check_size(static_cast<double>(rows), static_cast<double>(columns), X_->name);
     const Names tasks = task_names(X.size());
     table.X.resize(rows, columns);
     Index first = 0;

@@ -255,6 +255,7 @@ MatSource::MatSource(const std::string& path) : path_(path) {
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0)
     fail(path, fmt::format("cannot be opened: {}.", std::strerror(errno)));
+  file_size_ = static_cast<double>(status.st_size);
   std::array<char, mat_header_size> header{};
   const ssize_t count = pread(file, header.data(), header.size(), 0);
   if (count == 0) fail(path, "the file is empty. Give a MATLAB file.");
@@ -269,7 +270,7 @@ MatSource::MatSource(const std::string& path) : path_(path) {
   const bool swap = order == "MI";
   const auto version = static_cast<unsigned char>(header[mat_header_size - (swap ? 4 : 3)]);
   if (version == 2) {
-    plain_.emplace(read_mat73(path, static_cast<double>(status.st_size)));
+    plain_.emplace(read_mat73(path, file_size_));
     check_mat5(plain_->descriptor(), path);
     return;
   }

@@ -20,9 +20,11 @@ class MatSource {
 
   // Of a MATLAB 5 file, sound and without compression.
   std::string path() const { return plain_ ? plain_->path() : path_; }
+  double file_size() const { return file_size_; }  // bytes of the file as it was given
 
  private:
   std::string path_;
+  double file_size_ = 0;
   std::optional<MemoryFile> plain_;  // when the file itself has another form
 };
 

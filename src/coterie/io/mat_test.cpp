@@ -333,6 +333,18 @@ TEST_F(Mat, MessagesOfBrokenFiles) {
       "a.mat: the MATLAB 7.3 file cannot be read; it is damaged or unusual. Save it with -v7.");
 }
 
+TEST_F(Mat, ASparseMatrixThatIsTooLargeWhenDense) {
+  std::vector<mat_uint32_t> columns = {0, 0};
+  mat_sparse_t data{0, nullptr, 0, columns.data(), 2, 0, nullptr};
+  std::vector<std::size_t> shape = {2'000'000'000, 1};
+  const std::string file =
+      save({Mat_VarCreate("X", MAT_C_SPARSE, MAT_T_DOUBLE, 2, shape.data(), &data, 0)});
+  EXPECT_EQ(message([&] { read_samples({file}, {.label_required = false}); }),
+            "a.mat: X has 2000000000 x 1 entries, too many for a dense matrix from this file "
+            "(1.21e+06 at most). "
+            "Leave out columns that are all zero, or divide it.");
+}
+
 TEST_F(Mat, CellsThatNestWithoutEnd) {
   matvar_t* inner = doubles(nullptr, 1, 1, {1});
   for (int depth = 0; depth < 60; ++depth) inner = cell(depth == 59 ? "deep" : nullptr, {inner});
