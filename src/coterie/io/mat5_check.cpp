@@ -17,7 +17,7 @@ namespace coterie::detail {
 namespace {
 
 // Types of elements and classes of arrays: MAT-File Format, MathWorks, tables 1-1 and 1-3.
-enum Type : std::uint32_t { int8 = 1, int32 = 5, uint32 = 6, matrix = 14, utf8 = 16 };
+enum Type : std::uint32_t { int8 = 1, int32 = 5, uint32 = 6, float64 = 9, matrix = 14, utf8 = 16 };
 enum Class : std::uint32_t {
   cell = 1,
   structure = 2,
@@ -60,9 +60,9 @@ class Mat5Check {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw InputError(fmt::format("{}: the file is damaged: {}{}. Get a new copy.", path_,
-                                 name_.empty() ? "" : fmt::format("in variable {}, ", show(name_)),
-                                 what));
+    throw InputError(fmt::format(
+        "{}: the file is damaged or unusual: {}{}. Get a new copy, or save it with -v7.", path_,
+        name_.empty() ? "" : fmt::format("in variable {}, ", show(name_)), what));
   }
 
   void read(std::uint64_t at, char* to, std::size_t size) const {
@@ -94,7 +94,7 @@ class Mat5Check {
 
   Element expect(std::uint64_t at, std::uint64_t end, std::uint32_t type, const char* what) const {
     const Element element = element_at(at, end);
-    if (element.type != type) fail(fmt::format("{} are not where they should be", what));
+    if (element.type != type) fail(fmt::format("{} not where it should be", what));
     return element;
   }
 
@@ -114,13 +114,14 @@ class Mat5Check {
     if (array.size == 0) return;  // an empty one
     if (depth > deepest) fail(fmt::format("cells nest deeper than {} levels", deepest));
     const std::uint64_t end = array.begin + array.size;
-    const Element flags = expect(array.begin, end, uint32, "the flags of an array");
+    const Element flags = expect(array.begin, end, uint32, "the description of an array is");
     if (flags.size != 8) fail("the flags of an array have a wrong size");
     const std::uint32_t kind = word(flags.begin) & 0xff;
-    const bool is_complex = (word(flags.begin) & 0x0800) != 0;
+    const bool is_complex = (word(flags.begin) & 0x0800) != 0,
+               is_logical = (word(flags.begin) & 0x0200) != 0;
     if (kind == opaque || kind == function) return;  // nothing that is read
 
-    const Element dimensions = expect(flags.next, end, int32, "the dimensions of an array");
+    const Element dimensions = expect(flags.next, end, int32, "the size of an array is");
     if (dimensions.size < 8 || dimensions.size % 4 != 0 || dimensions.size > 4 * 32)
       fail("the number of dimensions is wrong");
     std::vector<std::uint64_t> shape;
@@ -130,7 +131,7 @@ class Mat5Check {
       if (shape.back() > 0x7fffffff || __builtin_mul_overflow(count, shape.back(), &count))
         fail("an array has impossible dimensions");
     }
-    const Element name = expect(dimensions.next, end, int8, "the name of an array");
+    const Element name = expect(dimensions.next, end, int8, "the name of an array is");
     if (depth == 0) {
       name_.resize(std::min<std::uint64_t>(name.size, 64));
       read(name.begin, name_.data(), name_.size());
@@ -140,10 +141,10 @@ class Mat5Check {
       check_arrays(name.next, end, count, depth, promise);
     } else if (kind == structure || kind == object) {
       const std::uint64_t at =
-          kind == object ? expect(name.next, end, int8, "the name of a class").next : name.next;
-      const Element length = expect(at, end, int32, "the fields of a struct");
+          kind == object ? expect(name.next, end, int8, "the name of a class is").next : name.next;
+      const Element length = expect(at, end, int32, "the list of a struct's fields is");
       const std::uint64_t field = length.size == 4 ? word(length.begin) : 0;
-      const Element fields = expect(length.next, end, int8, "the fields of a struct");
+      const Element fields = expect(length.next, end, int8, "the list of a struct's fields is");
       if (field == 0 ? fields.size != 0 : fields.size % field != 0)
         fail("the names of a struct's fields are damaged");
       const std::uint64_t number = field == 0 ? 0 : fields.size / field;
@@ -151,7 +152,7 @@ class Mat5Check {
       if (__builtin_mul_overflow(count, number, &arrays)) fail("a struct has too many fields");
       check_arrays(fields.next, end, arrays, depth, promise);
     } else if (kind == sparse) {
-      check_sparse(name.next, end, shape, is_complex);
+      check_sparse(name.next, end, shape, is_complex, is_logical);
     } else if (kind == text || (kind >= first_number && kind <= last_number)) {
       std::uint64_t at = name.next;
       for (int part = 0; part <= (is_complex ? 1 : 0); ++part) {
@@ -173,20 +174,23 @@ class Mat5Check {
     if (count > (end - at) / 8)
       fail(fmt::format("{} arrays are promised, but it ends before", promise));
     for (std::uint64_t k = 0; k < count; ++k) {
-      const Element array = expect(at, end, matrix, "the arrays of a cell");
+      const Element array = expect(at, end, matrix, "an array of a cell is");
       check_array(array, depth + 1);
       at = array.next;
     }
   }
 
   void check_sparse(std::uint64_t at, std::uint64_t end, const std::vector<std::uint64_t>& shape,
-                    bool is_complex) const {
-    const Element rows = expect_indices(at, end, "the rows of a sparse matrix");
-    const Element columns = expect_indices(rows.next, end, "the columns of a sparse matrix");
+                    bool is_complex, bool is_logical) const {
+    const Element rows = expect_indices(at, end, "the list of a sparse matrix's rows is");
+    const Element columns =
+        expect_indices(rows.next, end, "the list of a sparse matrix's columns is");
     if (shape.size() != 2 || columns.size != 4 * (shape[1] + 1))
       fail("the columns of a sparse matrix do not fit its size");
     const Element values = element_at(columns.next, end);
-    const std::uint64_t count = values_in(values);
+    // MATLAB says double for logical values, but writes a byte each; libmatio knows.
+    const bool bytes = is_logical && values.type == float64;
+    const std::uint64_t count = bytes ? values.size : values_in(values);
     if (is_complex && values_in(element_at(values.next, end)) != count)
       fail("the two parts of a complex matrix differ in size");
     std::uint32_t previous = word(columns.begin);
@@ -197,6 +201,8 @@ class Mat5Check {
         fail("the columns of a sparse matrix point outside it");
       previous = next;
     }
+    if (bytes && previous > 0 && count >= 8 * std::uint64_t{previous})
+      fail("logical values have 8 bytes each");
     for (std::uint32_t k = 0; k < previous; ++k) {
       if (word(rows.begin + 4 * std::uint64_t{k}) >= shape[0])
         fail("the rows of a sparse matrix point outside it");

@@ -163,6 +163,13 @@ std::string text_row(const matvar_t& variable, std::size_t i) {
   return text;
 }
 
+// Texts as libmatio gives them, in one or two bytes a character.
+bool is_text(const matvar_t& variable) {
+  return variable.class_type == MAT_C_CHAR && variable.rank == 2 &&
+         (variable.data_size == 1 || variable.data_size == 2) &&
+         (variable.data != nullptr || count(variable) == 0);
+}
+
 class MatFile {
  public:
   explicit MatFile(const InputFile& file)
@@ -285,8 +292,7 @@ class MatFile {
       const auto parts = cells(*variable);
       for (std::size_t k = 0; k < parts.size(); ++k)
         found.push_back(single_name(parts[k], fmt::format("{}{{{}}}", place, k + 1)));
-    } else if (variable != nullptr && variable->class_type == MAT_C_CHAR && variable->rank == 2 &&
-               variable->data != nullptr) {
+    } else if (variable != nullptr && is_text(*variable)) {
       for (std::size_t i = 0; i < variable->dims[0]; ++i) found.push_back(text_row(*variable, i));
     } else {
       check_matrix(variable, place);
@@ -328,8 +334,7 @@ class MatFile {
   }
 
   std::string single_name(const matvar_t* cell, const std::string& place) const {
-    if (cell != nullptr && cell->class_type == MAT_C_CHAR && cell->rank == 2 &&
-        cell->dims[0] <= 1 && (cell->data != nullptr || count(*cell) == 0))
+    if (cell != nullptr && is_text(*cell) && cell->dims[0] <= 1)
       return count(*cell) == 0 ? std::string() : text_row(*cell, 0);
     if (cell != nullptr && is_number(*cell) && count(*cell) == 1 && cell->rank == 2) {
       check_matrix(cell, place);
@@ -494,21 +499,23 @@ Samples read_mat_files(const std::vector<InputFile>& files, const TableOptions& 
                       "out one of them.",
                       file.path, file.task));
     }
-    if (&file == &files.front()) samples.features = table.features;
-    if (table.features != samples.features || table.label.empty() != samples.label.empty()) {
-      if (&file != &files.front())
-        throw InputError(
-            fmt::format("{} and {} differ in their features or in whether they have labels. All "
-                        "files need the same.",
-                        files.front().path, file.path));
+    const bool first = &file == &files.front();
+    if (first) {
+      samples.features = table.features;
+    } else if (table.features != samples.features || table.label.empty() != samples.label.empty()) {
+      throw InputError(fmt::format(
+          "{} and {} differ in their features or in whether they have labels. All files need the "
+          "same.",
+          files.front().path, file.path));
     }
-    if (table.task.empty() && !file.task.empty())
+    if (table.task.empty() && !file.task.empty()) {
       table.task.assign(static_cast<std::size_t>(table.X.rows()), file.task);
-    else if (files.size() > 1)
+    } else if (files.size() > 1) {
       for (std::string& name : table.task) name = file.task + ":" + name;
+    }
     code(table.label, labels, samples.label);
     code(table.task, tasks, samples.task);
-    if (&file == &files.front()) {
+    if (first) {
       samples.X = std::move(table.X);
     } else {
       const Index before = samples.X.rows();

@@ -136,6 +136,18 @@ TEST_F(Mat, ReadsSparseMatricesAndEveryClass) {
   }
 }
 
+TEST_F(Mat, ReadsLogicalSparseMatricesAsMatlabWritesThem) {
+  const auto words = [](const std::vector<std::uint32_t>& values) {
+    return std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size());
+  };
+  // [0 1; 0 1]: the values have type 9, double, but are two bytes.
+  const std::string X = words({14, 88, 6, 8, 0x0205, 2,  5, 8, 2, 2, 0x00010001, 'X',
+                               5,  8,  0, 1, 5,      12, 0, 0, 2, 0, 0x00020009, 0x0101});
+  const std::string header = contents(save({})).substr(0, 128);
+  const Samples samples = read_samples({write("a.mat", header + X)}, {.label_required = false});
+  EXPECT_EQ(samples.X, (Matrix(2, 2) << 0, 1, 0, 1).finished());
+}
+
 TEST_F(Mat, ReadsTexts) {
   for (const auto& [version, compression] : versions) {
     const Samples samples = read_samples({save(
@@ -306,14 +318,16 @@ TEST_F(Mat, MessagesOfBrokenFiles) {
   };
   std::string bytes = good(MAT_COMPRESSION_NONE);
   EXPECT_EQ(broken(bytes.substr(0, bytes.size() - 8)),
-            "a.mat: the file is damaged: it ends too early. Get a new copy.");
+            "a.mat: the file is damaged or unusual: it ends too early. Get a new copy, or save it "
+            "with -v7.");
   std::string huge = bytes;  // 2^30 x 2^30 values
   const std::size_t shape = huge.find(std::string("\x05\0\0\0\x08\0\0\0\x02\0\0\0\x02", 13));
   ASSERT_NE(shape, std::string::npos);
   huge.replace(shape + 8, 8, std::string("\0\0\0\x40\0\0\0\x40", 8));
-  EXPECT_EQ(broken(huge),
-            "a.mat: the file is damaged: in variable 'X', 1073741824 x 1073741824 values are "
-            "promised, but there are 4. Get a new copy.");
+  EXPECT_EQ(
+      broken(huge),
+      "a.mat: the file is damaged or unusual: in variable 'X', 1073741824 x 1073741824 values are "
+      "promised, but there are 4. Get a new copy, or save it with -v7.");
   const std::string packed = good(MAT_COMPRESSION_ZLIB);
   EXPECT_EQ(broken(packed.substr(0, packed.size() - 8)),
             "a.mat: the file ends too early. It was cut off; get a whole copy.");
@@ -349,8 +363,9 @@ TEST_F(Mat, CellsThatNestWithoutEnd) {
   matvar_t* inner = doubles(nullptr, 1, 1, {1});
   for (int depth = 0; depth < 60; ++depth) inner = cell(depth == 59 ? "deep" : nullptr, {inner});
   EXPECT_EQ(error({inner}),
-            "a.mat: the file is damaged: in variable 'deep', cells nest deeper than 32 levels. Get "
-            "a new copy.");
+            "a.mat: the file is damaged or unusual: in variable 'deep', cells nest deeper than 32 "
+            "levels. Get "
+            "a new copy, or save it with -v7.");
 }
 
 }  // namespace
