@@ -68,11 +68,13 @@ void add_paths(CLI::App& command, DataOptions& options) {
 }
 
 void add_columns(CLI::App& command, DataOptions& options) {
-  command.add_option("--label", options.label, "column of the labels")
+  command
+      .add_option("--label", options.label, "column of the labels; in a MATLAB file, the variable")
       ->type_name("NAME")
       ->capture_default_str();
   command
-      .add_option("--task", options.task, "column of the task names (default: 'task' when there)")
+      .add_option("--task", options.task,
+                  "column or variable of the task names (default: 'task' when there)")
       ->type_name("NAME");
 }
 
