@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 
 namespace coterie::detail {
 
@@ -11,20 +10,30 @@ const IdxType* find_idx_type(std::uint8_t code) {
   return found == std::end(idx_types) ? nullptr : found;
 }
 
+// From the end: .gz, the type, the number of dimensions, idx, a separator, images.
 std::optional<IdxName> parse_idx_name(const std::string& path) {
-  static const std::regex form(
-      R"((.*?)(images)?([-.])idx(?:([1-9])(?:-(ubyte|byte|short|int|float|double))?)?(\.gz)?)");
-  const std::filesystem::path whole(path);
-  const std::string name = whole.filename().string();
-  std::smatch part;
-  if (name.size() > 255 || !std::regex_match(name, part, form)) return {};
   IdxName out;
-  out.stem = path.substr(0, path.size() - name.size()) + part[1].str();
-  out.has_images = part[2].matched;
-  out.separator = part[3].str();
-  if (part[4].matched) out.dimensions = part[4].str()[0] - '0';
-  if (part[5].matched) out.type = std::ranges::find(idx_types, part[5].str(), &IdxType::name);
-  out.gz = part[6].str();
+  std::string_view rest = path;
+  const auto take = [&rest](std::string_view ending) {
+    const bool there = rest.ends_with(ending);
+    if (there) rest.remove_suffix(ending.size());
+    return there;
+  };
+  if (take(".gz")) out.gz = ".gz";
+  for (const IdxType& type : idx_types) {
+    if (out.type == nullptr && take("-" + std::string(type.name))) out.type = &type;
+  }
+  if (!rest.empty() && rest.back() >= '1' && rest.back() <= '9') {
+    out.dimensions = rest.back() - '0';
+    rest.remove_suffix(1);
+  }
+  if (!take("idx") || (out.type != nullptr && out.dimensions == 0)) return {};
+  for (const char* separator : {"-", "."}) {
+    if (out.separator.empty() && take(separator)) out.separator = separator;
+  }
+  if (out.separator.empty()) return {};
+  out.has_images = take("images");
+  out.stem = rest;
   return out;
 }
 
