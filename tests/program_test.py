@@ -494,8 +494,8 @@ def test_data_list(coterie):
     (coterie.folder / "shelf" / "mine").mkdir(parents=True)
     coterie.write("shelf/mine/data.csv.gz", gzipped(small_csv()))
     document = coterie("data", "list", "--json", environment={"COTERIE_DATA": "shelf"}).json
-    assert [(entry["name"], entry["rows"]) for entry in document["data"]][1:] == [("mine", 28)]
-    assert "mine" in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out
+    assert [(entry["name"], entry["rows"]) for entry in document["data"]][1:] == [("shelf/mine/data.csv.gz", 28)]
+    assert "shelf/mine/data.csv.gz" in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out
 
 
 def test_data_describe(coterie):

@@ -8,6 +8,7 @@
 #include "coterie/data/split.hpp"        // split_samples, select_rows
 #include "coterie/io/model_file.hpp"     // write_model, read_model
 #include "coterie/io/table.hpp"          // read_samples
+#include "coterie/io/write_table.hpp"    // write_samples
 #include "coterie/kernel/gram.hpp"       // compute_grams
 #include "coterie/kernel/kernel.hpp"     // parse_kernels
 #include "coterie/mtmkl/calibrate.hpp"   // calibrate: probabilities
