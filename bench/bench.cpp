@@ -61,6 +61,11 @@ const std::vector<Part> parts = {
     {"samples", "time against the number of samples", part_samples, false, false},
     {"kernels", "time against the number of kernels", part_kernels, false, false},
     {"growth", "tasks, samples and kernels, with plots docs/growth-*.svg", part_growth, false},
+    {"select", "a grid of 21 x 21 points with 5-fold cross-validation", part_select, true, false},
+    {"calibration", "log loss of probabilities on rows that were not trained on (docs/choosing.md)",
+     part_calibration, true, false},
+    {"choosing", "test accuracy of what cross-validation chooses (docs/choosing.md)", part_choosing,
+     true, false},
     {"cone", "the whole problem against an interior-point cone solver", part_cone, false},
 };
 

@@ -33,6 +33,9 @@ std::vector<Report> part_tasks(const Options& options);
 std::vector<Report> part_samples(const Options& options);
 std::vector<Report> part_kernels(const Options& options);
 std::vector<Report> part_growth(const Options& options);
+std::vector<Report> part_choosing(const Options& options);
+std::vector<Report> part_calibration(const Options& options);
+std::vector<Report> part_select(const Options& options);
 std::vector<Report> part_cone(const Options& options);
 
 // What the memory part runs in a process of its own: trains on the case, and prints what it took as JSON.

@@ -30,6 +30,7 @@ ReferenceRun train(std::vector<svm_node*>& rows, ConstVectorRef y, const svm_par
   run.seconds = watch.seconds();
   // LIBSVM takes the label that it meets first for the positive class.
   const double sign = model->label[0] > 0 ? 1 : -1;
+  run.bias = -sign * model->rho[0];
   run.beta = Vector::Zero(y.size());
   for (int k = 0; k < model->l; ++k)
     run.beta[model->sv_indices[k] - 1] = sign * model->sv_coef[0][k];

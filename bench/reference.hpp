@@ -10,6 +10,7 @@ namespace coterie::bench {
 struct ReferenceRun {
   double seconds = 0;
   Vector beta;  // y_i alpha_i
+  double bias = 0;
 };
 
 inline constexpr double libsvm_epsilon = 1e-3;  // its default stopping tolerance

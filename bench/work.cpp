@@ -57,10 +57,14 @@ Samples training_share(const Samples& samples, double share) {
   return select_rows(samples, split_samples(samples, share, seed).train);
 }
 
-Dataset load_letter(const std::string& path) {
+Samples read_letters(const std::string& path) {
   const Samples all =
       read_samples({path}, {.drop = {"id", "next_id", "word_id", "position", "fold"}});
-  return letter_pairs(training_share(select_rows(all, first_of_each_class(all.label, 200)), 0.5));
+  return select_rows(all, first_of_each_class(all.label, 200));
+}
+
+Dataset load_letter(const std::string& path) {
+  return letter_pairs(training_share(read_letters(path), 0.5));
 }
 
 Dataset load_share(const std::string& path, double share, Casting casting) {
@@ -74,6 +78,15 @@ Dataset load_mnist(const std::filesystem::path& folder, Index per_class) {
   return cast_into_tasks(std::move(samples), Casting::one_vs_one);
 }
 
+std::filesystem::path data_folder() {
+  const char* folder = std::getenv("COTERIE_DATA");
+  if (!folder || !*folder)
+    throw InputError(
+        "this part needs the real data sets, and COTERIE_DATA is not set. Set it to the folder "
+        "that holds letter/data.csv.gz, vehicle, landmine, pen and mnist.");
+  return folder;
+}
+
 }  // namespace
 
 TrainSettings Work::settings() const {
@@ -83,12 +96,7 @@ TrainSettings Work::settings() const {
 }
 
 std::vector<Work> real_work() {
-  const char* folder = std::getenv("COTERIE_DATA");
-  if (!folder || !*folder)
-    throw InputError(
-        "this part needs the real data sets, and COTERIE_DATA is not set. Set it to the folder "
-        "that holds letter/data.csv.gz, vehicle, landmine, pen and mnist.");
-  const std::filesystem::path root(folder);
+  const std::filesystem::path root = data_folder();
   const auto csv = [&](const char* name) { return (root / name / "data.csv.gz").string(); };
   const auto share = [&](const char* name, double part, Casting casting) {
     return [path = csv(name), part, casting] { return load_share(path, part, casting); };
@@ -100,6 +108,22 @@ std::vector<Work> real_work() {
       {"pen 20%", share("pen", 0.2, Casting::one_vs_one), "standard"},
       {"pen 50%", share("pen", 0.5, Casting::one_vs_one), "standard"},
       {"mnist 200", [root] { return load_mnist(root / "mnist", 200); }},
+  };
+}
+
+std::vector<Study> studies() {
+  const std::filesystem::path root = data_folder();
+  const auto csv = [&](const char* name) { return (root / name / "data.csv.gz").string(); };
+  const auto whole = [](const std::string& path, Casting casting) {
+    return [path, casting] { return cast_into_tasks(read_samples({path}), casting); };
+  };
+  const std::string digits =
+      (std::filesystem::path(BENCH_FOLDER).parent_path() / "data" / "digits.csv.gz").string();
+  return {
+      {"digits", whole(digits, Casting::one_vs_one), 0.1},
+      {"vehicle", whole(csv("vehicle"), Casting::one_vs_one), 0.2, "standard"},
+      {"letter", [path = csv("letter")] { return letter_pairs(read_letters(path)); }},
+      {"landmine", whole(csv("landmine"), Casting::binary), 0.2, "none", true},
   };
 }
 

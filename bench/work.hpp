@@ -19,6 +19,16 @@ struct Work {
 // Throws InputError when COTERIE_DATA is not set: there is nothing to measure then.
 std::vector<Work> real_work();
 
+// Whole data sets with the share to train on, small as in the paper: digits, vehicle, letter and landmine.
+struct Study {
+  std::string name;
+  std::function<Dataset()> load;
+  double train_share = 0.2;
+  std::string scale = "none";
+  bool by_auc = false;  // classes too unequal for accuracy
+};
+std::vector<Study> studies();
+
 // Planted tasks, four features to a group.
 Dataset planted_tasks(Index tasks, Index samples, Index groups);
 

@@ -81,7 +81,7 @@ Matrix time_together(Index tasks, const std::vector<double>& lambda,
   double all = 0;
   // A point stands for the interval down to the next.
   for (std::size_t k = 0; k + 1 < lambda.size(); ++k) {
-    if (std::isinf(lambda[k])) continue;
+    if (std::isinf(lambda[k]) || lambda[k + 1] == 0) continue;
     const double width = std::log(lambda[k] / lambda[k + 1]);
     all += width;
     for (const std::vector<Index>& group : groups[k])
@@ -110,21 +110,24 @@ std::size_t point_with_groups(const LambdaPath& path, Index k) {
     std::size_t end = i;
     while (end + 1 < path.points.size() && std::ssize(path.points[end + 1].fit.groups) == wanted)
       ++end;
-    // Where lambda = inf is at the upper end, lambda_max will do as well.
-    const std::size_t begin = std::isinf(path.points[i].lambda) && end > i ? i + 1 : i;
-    const double length = std::isinf(path.points[begin].lambda)
-                              ? 0
-                              : std::log(path.points[begin].lambda / path.points[end].lambda);
+    // The ends of the path, at infinity and 0, have no length of their own.
+    const std::size_t next = end + 1;
+    std::size_t begin = i;
+    if (std::isinf(path.points[begin].lambda) && end > begin) ++begin;
+    if (path.points[end].lambda == 0 && end > begin) --end;
+    const double from = path.points[begin].lambda, to = path.points[end].lambda;
+    const double length = begin == end ? 0 : std::log(from / to);
     if (length > longest) {
       longest = length;
-      const double middle = std::sqrt(path.points[begin].lambda * path.points[end].lambda);
       best = begin;
-      for (std::size_t j = begin; j <= end; ++j)
-        if (std::abs(std::log(path.points[j].lambda / middle)) <
-            std::abs(std::log(path.points[best].lambda / middle)))
-          best = j;
+      for (std::size_t j = begin; j <= end && begin < end; ++j) {
+        const auto off = [&](std::size_t place) {
+          return std::abs(std::log(path.points[place].lambda / std::sqrt(from * to)));
+        };
+        if (off(j) < off(best)) best = j;
+      }
     }
-    i = end + 1;
+    i = next;
   }
   return best;
 }
