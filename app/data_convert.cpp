@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "coterie/io/write_table.hpp"
 #include "options.hpp"
-#include "table_output.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
@@ -21,15 +22,20 @@ int run_convert(const ConvertOptions& options) {
   const std::string target = data.paths.back();
   data.paths.pop_back();
   check_table_name(target);
-  check_output(target, "the data", data.paths);
+  check_output(target, "the data", data.paths, "");
   const Samples samples = read_data(data, {{}, false});
-  const std::vector<std::string> files = write_samples(samples, target);
-  if (options.output.json)
-    print_json(
-        {{"rows", samples.X.rows()}, {"features", samples.features.size()}, {"files", files}});
-  else
+  set_stage(Stage::writing);
+  const WrittenFiles written = write_samples(samples, target);
+  if (options.output.json) {
+    print_json({{"rows", samples.X.rows()},
+                {"features", samples.features.size()},
+                {"files", written.files},
+                {"file_per_task", written.file_per_task}});
+  } else {
     fmt::print("{}, {}: {}\n", plural(samples.X.rows(), "row"),
-               plural(std::ssize(samples.features), "feature"), file_list(files));
+               plural(std::ssize(samples.features), "feature"), file_list(written.files));
+    fmt::print("{}", note_on_tasks(written, samples));
+  }
   return exit_done;
 }
 
@@ -37,12 +43,15 @@ int run_convert(const ConvertOptions& options) {
 
 void add_data_convert(CLI::App& data, Action& chosen) {
   const auto options = std::make_shared<ConvertOptions>();
-  CLI::App& command = add_command(
-      data, "convert", "Read files and write them in the format that the last name says",
-      "coterie data convert site1.svm site2.svm all.csv.gz", options, run_convert, chosen);
+  CLI::App& command = add_command(data, "convert",
+                                  "Read files and write them in the format that the last name says",
+                                  "coterie data convert site1.svm site2.svm all.csv.gz\n  coterie "
+                                  "data convert landmine.mat landmine.csv",
+                                  options, run_convert, chosen);
   command
-      .add_option("FILES", options->data.paths,
-                  "the data, then the file to write: .csv, .tsv or .svm, or with .gz")
+      .add_option(
+          "FILES", options->data.paths,
+          "the data, then the file to write: .csv, .tsv, .svm or .idx, or with .gz, or .mat")
       ->required()
       ->type_name("");
   add_columns(command, options->data);

@@ -1,11 +1,16 @@
 // coterie data generate: tasks with planted groups.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
 #include "command.hpp"
 #include "coterie/data/planted.hpp"
 #include "coterie/io/atomic_file.hpp"
+#include "coterie/io/write_table.hpp"
 #include "options.hpp"
-#include "table_output.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
@@ -18,6 +23,40 @@ struct GenerateOptions {
   OutputOptions output;
 };
 
+// The rule that is broken, by the names that options have.
+std::string in_options(const std::string& message) {
+  static const std::map<std::string, std::string> option_of = {{"features_per_block", "--block"},
+                                                               {"positive_share", "--positive"},
+                                                               {"size_spread", "--spread"}};
+  const std::size_t end = message.find(" is ");
+  if (end == std::string::npos) return message;
+  std::string text;
+  for (std::size_t at = 0; at < end;) {
+    const std::size_t next = std::min(message.find(" x ", at), end);
+    const std::string name = message.substr(at, next - at);
+    const auto option = option_of.find(name);
+    text +=
+        (text.empty() ? "" : " x ") + (option == option_of.end() ? "--" + name : option->second);
+    at = next + 3;
+  }
+  return text + message.substr(end);
+}
+
+Planted plant(const PlantedSettings& settings) {
+  try {
+    return plant_groups(settings);
+  } catch (const InputError& error) {
+    throw InputError(in_options(error.what()));
+  }
+}
+
+// "a/b" + ending for "a/b.csv.gz".
+std::string with_ending(const std::string& path, const std::string& ending) {
+  std::filesystem::path stem(path);
+  if (stem.extension() == ".gz") stem.replace_extension();
+  return stem.replace_extension().string() + ending;
+}
+
 int run_generate(const GenerateOptions& options) {
   const std::string groups_path = with_ending(options.path, ".groups.csv");
   check_output(options.path, "the data", {});
@@ -28,8 +67,9 @@ int run_generate(const GenerateOptions& options) {
   if (settings.tasks >= 1 && settings.groups > settings.tasks)
     throw InputError(fmt::format("--groups is {}, but there are only {} (--tasks).",
                                  settings.groups, plural(settings.tasks, "task")));
-  const Planted planted = plant_groups(settings);
-  const std::vector<std::string> files = write_samples(planted.samples, options.path);
+  const Planted planted = plant(settings);
+  set_stage(Stage::writing);
+  const WrittenFiles written = write_samples(planted.samples, options.path);
 
   std::string groups = "task,group\n";
   for (std::size_t t = 0; t < planted.group.size(); ++t)
@@ -37,7 +77,9 @@ int run_generate(const GenerateOptions& options) {
   write_file_atomically(groups_path, groups);
 
   if (options.output.json) {
-    Json out = {{"files", files}, {"groups_file", groups_path}};
+    Json out = {{"files", written.files},
+                {"file_per_task", written.file_per_task},
+                {"groups_file", groups_path}};
     out["rows"] = planted.samples.X.rows();
     out["features"] = planted.samples.features.size();
     out["tasks"] = planted.samples.tasks;
@@ -48,7 +90,8 @@ int run_generate(const GenerateOptions& options) {
   }
   fmt::print("{} in {} ({}, {}): {}\n", plural(std::ssize(planted.samples.tasks), "task"),
              plural(settings.groups, "group"), plural(planted.samples.X.rows(), "row"),
-             plural(std::ssize(planted.samples.features), "feature"), file_list(files));
+             plural(std::ssize(planted.samples.features), "feature"), file_list(written.files));
+  fmt::print("{}", note_on_tasks(written, planted.samples));
   fmt::print("true groups: {}\n", groups_path);
   return exit_done;
 }
@@ -64,7 +107,7 @@ void add_data_generate(CLI::App& data, Action& chosen) {
       chosen);
   command
       .add_option("-o,--output", options->path,
-                  "where the data goes, .csv, .tsv or .svm, or with .gz (needed)")
+                  "where the data goes, .csv, .tsv, .svm or .idx, or with .gz, or .mat (needed)")
       ->type_name("FILE");
   add_number(command, "--tasks", planted.tasks, "number of tasks", "a whole number >= 1");
   add_number(command, "--groups", planted.groups, "number of groups",

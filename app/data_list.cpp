@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "command.hpp"
+#include "coterie/io/write_table.hpp"
 #include "embedded.hpp"
 #include "options.hpp"
 #include "text.hpp"
@@ -17,18 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Entry {
-  std::string name, path;
+  std::string name;  // as commands take it
   Index rows = 0, features = 0, classes = 0, tasks = 0;
   std::string train;    // what to type
   std::string problem;  // why it cannot be read
 };
-
-bool is_table(const fs::path& path) {
-  std::string name = path.filename().string();
-  if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  return std::ranges::any_of(std::vector<std::string>{".csv", ".tsv", ".svm", ".libsvm"},
-                             [&](const std::string& ending) { return name.ends_with(ending); });
-}
 
 // Tables of the folder and of its folders.
 std::vector<fs::path> tables_in(const fs::path& folder) {
@@ -39,20 +33,14 @@ std::vector<fs::path> tables_in(const fs::path& folder) {
        end;
        !problem && file != end; file.increment(problem)) {
     if (file.depth() >= 1) file.disable_recursion_pending();
-    if (file->is_regular_file(problem) && is_table(file->path())) found.push_back(file->path());
+    if (file->is_regular_file(problem) && names_a_table(file->path().string()))
+      found.push_back(file->path());
   }
   if (problem)
     throw InputError(fmt::format("COTERIE_DATA: the folder {} cannot be read: {}.", folder.string(),
                                  problem.message()));
   std::ranges::sort(found);
   return found;
-}
-
-// "letter" for letter/data.csv.gz, "robot/data_4sensors" for another file beside.
-std::string name_of(const fs::path& path, const fs::path& folder) {
-  std::string name = path.lexically_relative(folder).string();
-  name = name.substr(0, name.find('.', name.rfind('/') == std::string::npos ? 0 : name.rfind('/')));
-  return name.ends_with("/data") ? name.substr(0, name.size() - 5) : name;
 }
 
 bool is_numbered(const std::string& name) {
@@ -85,18 +73,18 @@ bool needs_scaling(const Samples& samples) {
   return largest > 20 * smallest;
 }
 
-Entry describe(const std::string& name, const std::string& path) {
-  Entry entry{name, path, 0, 0, 0, 0, "", ""};
+Entry describe(const std::string& name) {
+  Entry entry{name, 0, 0, 0, 0, "", ""};
   try {
     DataOptions data;
-    data.paths = {path};
+    data.paths = {name};
     const Samples samples = read_data(data);
     const std::string drop = columns_to_drop(samples);
     entry.rows = samples.X.rows();
     entry.features = samples.X.cols() - std::ssize(split_names(drop));
     entry.classes = std::ssize(samples.labels);
     entry.tasks = std::ssize(samples.tasks);
-    entry.train = "coterie train " + path;
+    entry.train = "coterie train " + name;
     if (entry.classes > 2) entry.train += " --one-vs-one";
     if (!drop.empty()) entry.train += " --drop " + drop;
     if (needs_scaling(samples)) entry.train += " --scale standard";
@@ -108,7 +96,7 @@ Entry describe(const std::string& name, const std::string& path) {
 }
 
 Json json_entry(const Entry& entry) {
-  Json out = {{"name", entry.name}, {"path", entry.path}};
+  Json out = {{"name", entry.name}, {"path", entry.name}};
   if (!entry.problem.empty()) {
     out["problem"] = entry.problem;
     return out;
@@ -139,11 +127,10 @@ void print_entries(const std::vector<Entry>& entries, const char* folder) {
 }
 
 int run_list(const OutputOptions& options) {
-  std::vector<Entry> entries = {describe(embedded_name, embedded_name)};
+  std::vector<Entry> entries = {describe(embedded_name)};
   const char* folder = std::getenv("COTERIE_DATA");
   if (folder != nullptr && *folder != '\0')
-    for (const fs::path& path : tables_in(folder))
-      entries.push_back(describe(name_of(path, folder), path.string()));
+    for (const fs::path& path : tables_in(folder)) entries.push_back(describe(path.string()));
   if (!options.json) {
     print_entries(entries, folder);
     return exit_done;

@@ -19,6 +19,7 @@ struct EvaluateOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
+  std::string new_task;
   bool reliability = false;
   int threads = 0;
 };
@@ -43,7 +44,8 @@ Json json_evaluation(const Model& model, const Evaluation& result) {
               {"uncalibrated_log_loss", json_number(result.uncalibrated_log_loss)}};
   for (const ScoreField& field : score_fields)
     out[std::string("mean_") + field.name] = json_number(result.mean.*field.value);
-  out["calibrated"] = is_calibrated(model);
+  out["rows_with_probability"] = result.rows_with_probability;
+  out["calibrated"] = result.rows_with_probability == result.n;
   out["tasks"] = Json::array();
   for (const TaskScores& task : result.tasks) {
     Json scores = {{"name", task.name}, {"n", task.n}, {"errors", task.errors}};
@@ -51,7 +53,7 @@ Json json_evaluation(const Model& model, const Evaluation& result) {
       scores[field.name] = json_number(task.scores.*field.value);
     out["tasks"].push_back(std::move(scores));
   }
-  out["reliability"] = is_calibrated(model) ? json_reliability(result.reliability) : Json();
+  out["reliability"] = has_calibration(model) ? json_reliability(result.reliability) : Json();
   if (model.classes.empty()) return out;
   out["classes"] = model.classes;
   out["confusion"] = Json::array();
@@ -84,12 +86,12 @@ void print_confusion(const Model& model, const Evaluation& result) {
 
 void print_tasks(const Model& model, const Evaluation& result) {
   std::vector<std::string> header = {"task", "n", "errors", "accuracy", "balanced", "AUC"};
-  if (is_calibrated(model)) header.insert(header.end(), {"log loss", "uncalibrated"});
+  if (has_calibration(model)) header.insert(header.end(), {"log loss", "uncalibrated"});
   Table table(header, "l");
   const auto add = [&](std::vector<std::string> cells, const Scores& scores) {
     cells.insert(cells.end(), {percent(scores.accuracy), percent(scores.balanced_accuracy),
                                decimals(scores.auc)});
-    if (is_calibrated(model))
+    if (has_calibration(model))
       cells.insert(cells.end(),
                    {decimals(scores.log_loss), decimals(scores.uncalibrated_log_loss)});
     table.add(std::move(cells));
@@ -115,9 +117,12 @@ void print_evaluation(const Model& model, const Evaluation& result, bool reliabi
   fmt::print("\n{} of {} rows right: {}{}; balanced {}\n", result.n - result.errors, result.n,
              percent(result.accuracy), model.casting == Casting::one_vs_one ? " (by vote)" : "",
              percent(result.balanced_accuracy));
-  if (is_calibrated(model))
-    fmt::print("log loss {}; {} without calibration\n", decimals(result.log_loss),
-               decimals(result.uncalibrated_log_loss));
+  if (!has_calibration(model)) return;
+  fmt::print("log loss {}; {} without calibration\n", decimals(result.log_loss),
+             decimals(result.uncalibrated_log_loss));
+  if (result.rows_with_probability < result.n)
+    fmt::print("{} of {} rows have a probability: the others are of tasks without calibration\n",
+               result.rows_with_probability, result.n);
 }
 
 int run_evaluate(const EvaluateOptions& options) {
@@ -129,7 +134,8 @@ int run_evaluate(const EvaluateOptions& options) {
   const Samples samples = read_data(options.data, {model.features, true});
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions = predict_rows(model, samples, cross, options.threads, source);
+  const Predictions predictions =
+      predict_rows(model, samples, cross, options.threads, source, options.new_task);
   const Evaluation result = evaluate_predictions(model, samples, predictions, source);
   monitor.clear();
   if (options.output.json)
@@ -162,6 +168,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   command.add_flag("--reliability", options->reliability,
                    "calibrated models: what was said and what was seen, by probability; of the "
                    "positive label, or of every class (default: off; always in --json)");
+  add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -41,12 +41,12 @@ int sign_of(const Model& model, const TaskModel& task, const std::string& label)
   return model.casting == Casting::one_vs_rest || label == task.negative ? -1 : 0;
 }
 
-TaskScores score_task(const TaskModel& task, const Vector& f, const Vector& y) {
-  TaskScores out{task.name, f.size(), count_errors(f, y), {}};
+// Of decision values f and, unless there are none, probabilities p.
+TaskScores score_task(const std::string& name, const Vector& f, const Vector& p, const Vector& y) {
+  TaskScores out{name, f.size(), count_errors(f, y), {}};
   out.scores = {accuracy(f, y), balanced_accuracy(f, y), auc(f, y), undefined, undefined,
                 undefined};
-  if (task.calibration.kind == Calibration::Kind::none) return out;
-  const Vector p = probabilities(task.calibration, f);
+  if (p.size() == 0) return out;
   out.scores.log_loss = log_loss(p, y);
   out.scores.uncalibrated_log_loss = log_loss(probabilities({}, f), y);
   out.scores.brier_score = brier_score(p, y);
@@ -68,7 +68,17 @@ TaskScores score_column(const Model& model, const PartPredictions& part, std::si
     f.push_back(part.scores(static_cast<Index>(i), static_cast<Index>(c)));
     y.push_back(side);
   }
-  return score_task(task, as_vector(f), as_vector(y));
+  const Vector scores = as_vector(f);
+  const Vector p = is_calibrated(task) ? probabilities(task.calibration, scores) : Vector(0);
+  return score_task(task.name, scores, p, as_vector(y));
+}
+
+// The scores of a task that the model does not know.
+TaskScores score_averaged(const PartPredictions& part, const std::vector<Index>& truth) {
+  Vector y(std::ssize(truth));
+  for (std::size_t i = 0; i < truth.size(); ++i) y[static_cast<Index>(i)] = truth[i] == 1 ? 1 : -1;
+  const Vector p = has_probability(part) ? Vector(part.probability.col(1)) : Vector(0);
+  return score_task(part.name, part.scores.col(0), p, y);
 }
 
 Scores mean_scores(const std::vector<TaskScores>& tasks) {
@@ -153,9 +163,11 @@ Evaluation evaluate_predictions(const Model& model, const Samples& samples,
   Pool uncalibrated;
   for (const PartPredictions& part : predictions.parts) {
     const std::vector<Index> truth = true_labels(model, samples, part, source);
-    for (std::size_t c = 0; c < part.tasks.size(); ++c)
+    if (part.averaged) out.tasks.push_back(score_averaged(part, truth));
+    for (std::size_t c = 0; !part.averaged && c < part.tasks.size(); ++c)
       out.tasks[static_cast<std::size_t>(part.tasks[c])] = score_column(model, part, c, truth);
-    if (!is_calibrated(model)) continue;
+    if (!has_probability(part)) continue;
+    out.rows_with_probability += std::ssize(part.rows);
     calibrated.add(model, part.probability, truth);
     uncalibrated.add(model, probabilities_of(model, part, false), truth);
   }
@@ -163,7 +175,7 @@ Evaluation evaluate_predictions(const Model& model, const Samples& samples,
   score_labels(model, samples, predictions, out);
   out.log_loss = calibrated.loss();
   out.uncalibrated_log_loss = uncalibrated.loss();
-  if (is_calibrated(model)) out.reliability = calibrated.reliability();
+  if (has_calibration(model)) out.reliability = calibrated.reliability();
   return out;
 }
 

@@ -10,7 +10,7 @@
 
 namespace coterie::app {
 
-// NaN where undefined: no rows, a class absent, a model without calibration.
+// NaN where undefined: no rows, a class absent, a task without calibration.
 struct Scores {
   double accuracy = 0;
   double balanced_accuracy = 0;
@@ -40,16 +40,18 @@ struct TaskScores {
   Scores scores;
 };
 
-// Of tasks, on the rows that are about them; and of all rows of the table, by the label and the probabilities that are printed.
+// Of tasks, on the rows that are about them, those that the model does not know last; and of all rows of the table, by the label and the
+// probabilities that are printed.
 struct Evaluation {
   std::vector<TaskScores> tasks;
   Scores mean;  // of every score, over the tasks where it is defined
   Index n = 0, errors = 0;
   double accuracy = 0, balanced_accuracy = 0;
-  double log_loss = 0, uncalibrated_log_loss = 0;  // NaN unless calibrated
+  Index rows_with_probability = 0;                 // those whose tasks are calibrated
+  double log_loss = 0, uncalibrated_log_loss = 0;  // on these; NaN when there are none
   Matrix
       confusion;  // true x printed label, counts; of all classes, or of all labels of a binary model
-  // When calibrated: of the probability of the positive label at every row; multi-class: of every class at every row.
+  // On the same rows, when the model has a calibration: of the probability of the positive label; multi-class: of that of every class.
   std::vector<ReliabilityBin> reliability;
 };
 

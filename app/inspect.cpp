@@ -29,6 +29,30 @@ Json json_calibration(const Calibration& calibration) {
   return out;
 }
 
+Json json_edges(const Certificate& proof) {
+  if (proof.complete) return "complete";
+  Json edges = Json::array();
+  for (const Edge& edge : proof.graph) edges.push_back({edge.t, edge.s, json_number(edge.weight)});
+  return edges;
+}
+
+Json json_extension(const Extension& added) {
+  const Certificate& proof = added.certificate;
+  return {{"base_tasks", added.base_tasks},
+          {"tasks", added.tasks},
+          {"rows", added.rows},
+          {"status", proof.status},
+          {"objective", json_number(proof.primal)},
+          {"dual", json_number(proof.dual)},
+          {"gap", json_number(proof.gap)},
+          {"outer_steps", proof.outer_steps},
+          {"lambda", json_number(proof.lambda)},
+          {"tolerance", json_number(added.tolerance)},
+          {"fingerprint", added.fingerprint},
+          {"graph", json_edges(proof)},
+          {"nu", json_matrix(proof.nu)}};
+}
+
 Json json_model(const Model& model) {
   Json out = json_fit(model);
   out["fingerprint"] = model.fingerprint;
@@ -51,11 +75,11 @@ Json json_model(const Model& model) {
                                 {"y", json_vector(task.y)},
                                 {"calibration", json_calibration(task.calibration)}});
   }
-  Json edges = Json::array();
-  for (const Edge& edge : model.certificate.graph)
-    edges.push_back({edge.t, edge.s, json_number(edge.weight)});
-  out["graph"] = model.certificate.complete ? Json("complete") : edges;
+  out["graph"] = json_edges(model.certificate);
   out["nu"] = json_matrix(model.certificate.nu);
+  out["extensions"] = Json::array();
+  for (const Extension& added : model.extensions)
+    out["extensions"].push_back(json_extension(added));
   out["training_rows"] = model.training_rows;
   out["training_row"] = model.training_row;
   out["support_vectors"] = json_matrix(model.support_vectors);
@@ -107,18 +131,20 @@ void print_scaling(const Model& model) {
 }
 
 void print_calibration(const Model& model) {
-  if (!is_calibrated(model)) return fmt::print("scores are not calibrated to probabilities\n\n");
+  if (!has_calibration(model)) return fmt::print("scores are not calibrated to probabilities\n\n");
   fmt::print("calibration: probability of the positive label at scores of -1, 0 and 1\n");
   Table table({"task", "kind", "", "-1", "0", "1"}, "lll");
   for (const TaskModel& task : model.tasks) {
     const Calibration& calibration = task.calibration;
-    const std::string shape =
-        calibration.kind == Calibration::Kind::platt
-            ? fmt::format("slope {:.4g}, offset {:.4g}", calibration.slope, calibration.offset)
-            : plural(calibration.score.size(), "knot");
+    std::string shape;
+    if (calibration.kind == Calibration::Kind::platt)
+      shape = fmt::format("slope {:.4g}, offset {:.4g}", calibration.slope, calibration.offset);
+    else if (calibration.kind == Calibration::Kind::isotonic)
+      shape = plural(calibration.score.size(), "knot");
     std::vector<std::string> cells = {task.name, to_string(calibration.kind), shape};
     for (const double f : {-1.0, 0.0, 1.0})
-      cells.push_back(fmt::format("{:.3f}", probability(calibration, f)));
+      cells.push_back(is_calibrated(task) ? fmt::format("{:.3f}", probability(calibration, f))
+                                          : "-");
     table.add(std::move(cells));
   }
   fmt::print("{}\n", table.text());
@@ -134,7 +160,27 @@ void print_certificate(const Model& model) {
   fmt::print("  drawn together: {}; {} stored for the dual value\n", graph,
              plural(proof.nu.rows(), "pair vector"));
   fmt::print("  training data {}: {} (check with: coterie verify MODEL DATA)\n", model.fingerprint,
-             plural(model.training_rows, "row"));
+             plural(base_of(model).training_rows, "row"));
+}
+
+void print_extensions(const Model& model) {
+  for (std::size_t k = 0; k < model.extensions.size(); ++k) {
+    const Extension& added = model.extensions[k];
+    const Certificate& proof = added.certificate;
+    std::vector<std::string> names;
+    for (Index t = added.base_tasks; t < added.base_tasks + added.tasks; ++t)
+      names.push_back(model.tasks[static_cast<std::size_t>(t)].name);
+    fmt::print("\nextension {}: {} behind the {} that were there, which stayed as they were\n{}",
+               k + 1, plural(added.tasks, "task"), plural(added.base_tasks, "task"),
+               wrap(names, 4));
+    fmt::print("  {}\n", proof_text(proof.primal, proof.gap));
+    fmt::print("  dual value {:.8g}; lambda {:.5g}; status {} after {}\n", proof.dual, proof.lambda,
+               proof.status, plural(proof.outer_steps, "outer step"));
+    fmt::print("  drawn together: {}\n",
+               proof.complete ? "every pair with a new task"
+                              : plural(std::ssize(proof.graph), "pair") + " with a new task");
+    fmt::print("  data {}: {}\n", added.fingerprint, plural(added.rows, "row"));
+  }
 }
 
 int run_inspect(const InspectOptions& options) {
@@ -156,6 +202,7 @@ int run_inspect(const InspectOptions& options) {
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
   print_calibration(model);
   print_certificate(model);
+  print_extensions(model);
   return exit_done;
 }
 

@@ -60,18 +60,21 @@ CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& valu
 void add_paths(CLI::App& command, DataOptions& options) {
   command
       .add_option("DATA", options.paths,
-                  "CSV, TSV or LIBSVM files, plain or gzip; FILE:NAME names a file's task; "
+                  "CSV, TSV, LIBSVM or IDX files, plain or gzip, or MATLAB files; FILE:NAME names "
+                  "a file's task; "
                   "'digits' is the embedded set")
       ->required()
       ->type_name("");
 }
 
 void add_columns(CLI::App& command, DataOptions& options) {
-  command.add_option("--label", options.label, "column of the labels")
+  command
+      .add_option("--label", options.label, "column of the labels; in a MATLAB file, the variable")
       ->type_name("NAME")
       ->capture_default_str();
   command
-      .add_option("--task", options.task, "column of the task names (default: 'task' when there)")
+      .add_option("--task", options.task,
+                  "column or variable of the task names (default: 'task' when there)")
       ->type_name("NAME");
 }
 
@@ -96,6 +99,15 @@ void add_threads(CLI::App& command, int& threads) {
                      "a whole number >= 1, or 0 for all cores", 0, "N");
 }
 
+void add_new_task(CLI::App& command, std::string& new_task) {
+  command
+      .add_option("--new-task", new_task,
+                  "rows of tasks that the model does not know: score them by the mean of the tasks "
+                  "of group N (as in inspect), of the group of a task, or of all tasks; with the "
+                  "mean of their probabilities if all of these are calibrated (default: an error)")
+      ->type_name("group:N|task:NAME|common");
+}
+
 void add_seed(CLI::App& command, Index& seed) {
   add_number(command, "--seed", seed, "start of the random numbers", "a whole number");
 }
@@ -113,6 +125,12 @@ std::vector<std::string> split_names(const std::string& text) {
 std::string file_list(const std::vector<std::string>& paths) {
   if (paths.size() <= 3) return fmt::format("{}", fmt::join(paths, ", "));
   return fmt::format("{}, {}, ... ({} files)", paths[0], paths[1], paths.size());
+}
+
+std::string note_on_tasks(const WrittenFiles& written, const Samples& samples) {
+  if (!written.file_per_task) return "";
+  return fmt::format("one file for each of the {} tasks: this format holds one task a file\n",
+                     samples.tasks.size());
 }
 
 Samples read_data(const DataOptions& options, const ReadRule& rule) {
@@ -142,26 +160,26 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
 }
 
 void check_output(const std::string& path, const std::string& what,
-                  const std::vector<std::string>& inputs) {
+                  const std::vector<std::string>& inputs, const std::string& option) {
   if (path.empty())
     throw InputError(fmt::format("--output is missing: say with -o FILE where {} goes.", what));
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
-    throw InputError(fmt::format("--output: {} is a folder; give the name of a file in it.", path));
+    throw InputError(fmt::format("{}{} is a folder; give the name of a file in it.", option, path));
   const fs::path parent = fs::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   if (!fs::is_directory(folder, ignored))
     throw InputError(fmt::format(
-        "--output: the folder {} does not exist; make it first, or choose another place.", folder));
+        "{}the folder {} does not exist; make it first, or choose another place.", option, folder));
   const bool exists = fs::exists(path, ignored);
   if (access(exists && !fs::is_regular_file(path, ignored) ? path.c_str() : folder.c_str(), W_OK) !=
           0 ||
       (exists && access(path.c_str(), W_OK) != 0))
-    throw InputError(fmt::format("--output: {} cannot be written: {}. Choose another place.", path,
+    throw InputError(fmt::format("{}{} cannot be written: {}. Choose another place.", option, path,
                                  std::strerror(errno)));
   for (const std::string& input : inputs)
     if (exists && fs::equivalent(path, input, ignored))
-      throw InputError(fmt::format("--output: {} is also an input; choose another name.", path));
+      throw InputError(fmt::format("{}{} is also an input; choose another name.", option, path));
 }
 
 PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coterie/data/dataset.hpp"
+#include "coterie/io/write_table.hpp"
 #include "coterie/kernel/gram.hpp"
 
 namespace coterie::app {
@@ -65,17 +66,21 @@ struct OutputOptions {
 void add_json(CLI::App& command, OutputOptions& options);
 void add_quiet(CLI::App& command, OutputOptions& options);
 void add_threads(CLI::App& command, int& threads);
+void add_new_task(CLI::App& command, std::string& new_task);  // as in prediction.hpp
 void add_seed(CLI::App& command, Index& seed);
 
-// Throws InputError unless a file can be made at `path`: before the work, not after. `what` is what goes there.
+// Throws InputError unless a file can be made at `path`: before the work, not after. `what` is what goes there, `option` says where the
+// name is from; it starts the message.
 void check_output(const std::string& path, const std::string& what,
-                  const std::vector<std::string>& inputs);
+                  const std::vector<std::string>& inputs, const std::string& option = "--output: ");
 
 // Matrices for the precomputed kernels: from NAME=FILE options, or (with own_files) from the files that the kernels name.
 PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,
                                      const std::vector<std::string>& given, bool own_files);
 
 std::string file_list(const std::vector<std::string>& paths);  // for messages
+// A line that says so when every task went to a file of its own; nothing otherwise.
+std::string note_on_tasks(const WrittenFiles& written, const Samples& samples);
 std::vector<std::string> split_names(const std::string& text);
 
 }  // namespace coterie::app

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
@@ -19,6 +21,7 @@ struct PredictOptions {
   DataOptions data;
   OutputOptions output;
   std::vector<std::string> precomputed;
+  std::string new_task;
   bool scores = false, probabilities = false;
   int threads = 0;
 };
@@ -35,23 +38,31 @@ bool has_parts(const Predictions& predictions) {
   return predictions.parts.size() > 1 || !predictions.parts.front().name.empty();
 }
 
-// The probability that stands beside the label: of a binary task's positive label, or of the class that is printed.
-double printed_probability(const Model& model, const PartPredictions& part, Index position) {
-  if (model.casting == Casting::binary) return part.probability(position, 1);
-  const std::string& label = part.label[static_cast<std::size_t>(position)];
-  return part.probability(position,
-                          std::ranges::find(model.classes, label) - model.classes.begin());
+// NaN where there is none.
+double probability_of(const PartPredictions& part, Index position, Index label) {
+  return has_probability(part) ? part.probability(position, label)
+                               : std::numeric_limits<double>::quiet_NaN();
 }
 
+// The probability that stands beside the label: of a binary task's positive label, or of the class that is printed.
+double printed_probability(const Model& model, const PartPredictions& part, Index position) {
+  if (model.casting == Casting::binary) return probability_of(part, position, 1);
+  const std::string& label = part.label[static_cast<std::size_t>(position)];
+  return probability_of(part, position,
+                        std::ranges::find(model.classes, label) - model.classes.begin());
+}
+
+std::string probability_cell(double p) { return std::isnan(p) ? "," : fmt::format(",{}", p); }
+
 // Binary models: row, task, label, score. Others: row, (task,) label and, when asked for, the scores of all tasks. Calibrated ones:
-// a probability behind these, and when asked for that of every class.
+// a probability behind these, and when asked for that of every class; empty for rows of tasks that are not.
 void write_table(const Model& model, const Predictions& predictions, bool scores,
                  bool probabilities, const ByteSink& sink) {
   const bool binary = model.casting == Casting::binary;
   const bool with_task = has_parts(predictions);
   std::string header = with_task ? "row,task,label" : "row,label";
   if (binary) header += ",score";
-  if (is_calibrated(model)) header += ",probability";
+  if (has_calibration(model)) header += ",probability";
   for (std::size_t c = 0; probabilities && c < model.classes.size(); ++c)
     header += "," + quoted("probability:" + model.classes[c]);
   for (std::size_t t = 0; !binary && scores && t < model.tasks.size(); ++t)
@@ -67,10 +78,10 @@ void write_table(const Model& model, const Predictions& predictions, bool scores
     if (with_task) fmt::format_to(out, ",{}", quoted(part.name));
     fmt::format_to(out, ",{}", quoted(part.label[static_cast<std::size_t>(position)]));
     if (binary) fmt::format_to(out, ",{}", part.scores(position, 0));
-    if (is_calibrated(model))
-      fmt::format_to(out, ",{}", printed_probability(model, part, position));
+    if (has_calibration(model))
+      fmt::format_to(out, "{}", probability_cell(printed_probability(model, part, position)));
     for (Index c = 0; probabilities && c < std::ssize(model.classes); ++c)
-      fmt::format_to(out, ",{}", part.probability(position, c));
+      fmt::format_to(out, "{}", probability_cell(probability_of(part, position, c)));
     if (!binary && scores) {
       std::size_t next = 0;  // a row has no score by the tasks of other parts
       for (std::size_t t = 0; t < model.tasks.size(); ++t) {
@@ -101,11 +112,11 @@ Json json_predictions(const Model& model, const Predictions& predictions, bool s
       for (std::size_t c = 0; c < part.tasks.size(); ++c)
         row["scores"][model.tasks[static_cast<std::size_t>(part.tasks[c])].name] =
             json_number(part.scores(position, static_cast<Index>(c)));
-    if (is_calibrated(model))
+    if (has_calibration(model))
       row["probability"] = json_number(printed_probability(model, part, position));
     for (std::size_t c = 0; probabilities && c < model.classes.size(); ++c)
       row["probabilities"][model.classes[c]] =
-          json_number(part.probability(position, static_cast<Index>(c)));
+          json_number(probability_of(part, position, static_cast<Index>(c)));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -123,8 +134,8 @@ int run_predict(const PredictOptions& options) {
   const Samples samples = read_data(options.data, {model.features, false});
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions =
-      predict_rows(model, samples, cross, options.threads, file_list(options.data.paths));
+  const Predictions predictions = predict_rows(model, samples, cross, options.threads,
+                                               file_list(options.data.paths), options.new_task);
   monitor.clear();
 
   const auto write = [&](const ByteSink& sink) {
@@ -177,6 +188,7 @@ void add_predict(CLI::App& program, Action& chosen) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -29,7 +29,7 @@ std::vector<PartPredictions> parts_of(const Model& model) {
     const std::string name = part_name(model, model.tasks[t]);
     auto part = std::ranges::find(parts, name, &PartPredictions::name);
     if (part == parts.end())
-      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}});
+      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}, false});
     part->tasks.push_back(static_cast<Index>(t));
   }
   return parts;
@@ -40,27 +40,91 @@ bool without_task_column(const Model& model, const std::vector<PartPredictions>&
          (parts[0].name.empty() || (model.casting == Casting::binary && parts[0].name == "all"));
 }
 
+// The tasks that score rows of an unknown one.
+std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task) {
+  const auto fail = [&](const std::string& why) {
+    throw InputError(fmt::format("--new-task is '{}'; {}", new_task, why));
+  };
+  std::vector<Index> tasks;
+  if (model.casting != Casting::binary)
+    fail(fmt::format("it is for binary models, but this one is {}.", to_string(model.casting)));
+  if (new_task == "common") {
+    for (std::size_t t = 0; t < model.tasks.size(); ++t) tasks.push_back(static_cast<Index>(t));
+  } else if (new_task.starts_with("group:")) {
+    const std::string number = new_task.substr(6);
+    for (std::size_t g = 0; g < model.groups.size(); ++g)
+      if (number == fmt::to_string(g + 1)) tasks = model.groups[g];
+    if (tasks.empty())
+      fail(fmt::format("the model has the groups 1 to {} (see: coterie inspect).",
+                       model.groups.size()));
+  } else if (new_task.starts_with("task:")) {
+    const std::string name = new_task.substr(5);
+    for (const std::vector<Index>& group : model.groups)
+      for (const Index t : group)
+        if (model.tasks[static_cast<std::size_t>(t)].name == name) tasks = group;
+    std::vector<std::string> names;
+    for (const TaskModel& task : model.tasks) names.push_back(task.name);
+    if (tasks.empty())
+      fail(fmt::format("the model does not know that task. It knows: {}.", list_names(names)));
+  } else {
+    fail("it must be group:N, task:NAME or common.");
+  }
+  const TaskModel& first = model.tasks[static_cast<std::size_t>(tasks.front())];
+  for (const Index t : tasks) {
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+    if (task.negative != first.negative || task.positive != first.positive)
+      fail(fmt::format(
+          "but task '{}' has the labels {} and {}, task '{}' has {} and {}: their scores have no "
+          "mean. Choose tasks with the same labels.",
+          first.name, first.negative, first.positive, task.name, task.negative, task.positive));
+  }
+  return tasks;
+}
+
+// Where rows go that say nothing of a task: to what was trained on such rows, if tasks with names were added later.
+Index nameless_part(const Model& model, const std::vector<std::string>& names) {
+  const std::string nameless = model.casting == Casting::binary ? "all" : "";
+  if (model.extensions.empty()) return std::ssize(names);
+  for (Index t = 0; t < model.extensions.front().base_tasks; ++t)
+    if (part_name(model, model.tasks[static_cast<std::size_t>(t)]) != nameless)
+      return std::ssize(names);
+  return std::ranges::find(names, nameless) - names.begin();
+}
+
 void assign_rows(const Model& model, const Samples& samples, const std::string& source,
-                 Predictions& out) {
+                 const std::string& new_task, Predictions& out) {
   std::vector<std::string> names;
   for (const PartPredictions& part : out.parts) names.push_back(part.name);
+  const std::vector<std::string> known = names;
+  const auto add_new = [&](const std::string& name) {
+    names.push_back(name);
+    out.parts.push_back({name, tasks_of_new(model, new_task), {}, {}, {}, {}, true});
+  };
   const bool all_to_one =
       without_task_column(model, out.parts) || (out.parts.size() == 1 && samples.task.empty());
-  if (!all_to_one && samples.task.empty())
-    throw InputError(
-        fmt::format("{}: there is no task column, but the model has {} tasks ({}). Add a column "
-                    "'task', or name it with --task.",
-                    source, names.size(), list_names(names)));
+  const Index nameless = nameless_part(model, names);
+  if (!all_to_one && samples.task.empty() && nameless == std::ssize(names)) {
+    if (new_task.empty())
+      throw InputError(
+          fmt::format("{}: there is no task column, but the model has {} tasks ({}). Add a column "
+                      "'task', or name it with --task.",
+                      source, names.size(), list_names(names)));
+    add_new("new");
+  }
   for (Index i = 0; i < samples.X.rows(); ++i) {
-    Index p = 0;
-    if (!all_to_one) {
+    Index p = all_to_one ? 0 : nameless;
+    if (!all_to_one && !samples.task.empty()) {
       const std::string& name =
           samples.tasks[static_cast<std::size_t>(samples.task[static_cast<std::size_t>(i)])];
       p = std::ranges::find(names, name) - names.begin();
-      if (p == std::ssize(names))
-        throw InputError(
-            fmt::format("{}: row {} has task '{}', which the model does not know. It knows: {}.",
-                        source, i + 1, name, list_names(names)));
+      if (p == std::ssize(names)) {
+        if (new_task.empty())
+          throw InputError(fmt::format(
+              "{}: row {} has task '{}', which the model does not know. It knows: {}. Add the task "
+              "with: coterie extend, or score its rows by tasks like it with --new-task.",
+              source, i + 1, name, list_names(known)));
+        add_new(name);
+      }
     }
     PartPredictions& part = out.parts[static_cast<std::size_t>(p)];
     out.place.emplace_back(p, std::ssize(part.rows));
@@ -131,11 +195,13 @@ void name_labels(const Model& model, PartPredictions& part) {
 }  // namespace
 
 Predictions predict_rows(const Model& model, const Samples& samples,
-                         const PrecomputedMatrices& cross, int threads, const std::string& source) {
+                         const PrecomputedMatrices& cross, int threads, const std::string& source,
+                         const std::string& new_task) {
   check_cross(model, samples, cross);
+  if (!new_task.empty()) tasks_of_new(model, new_task);  // a wrong one is said, needed or not
   Predictions out;
   out.parts = parts_of(model);
-  assign_rows(model, samples, source, out);
+  assign_rows(model, samples, source, new_task, out);
   std::vector<Piece> pieces;
   for (std::size_t p = 0; p < out.parts.size(); ++p) {
     PartPredictions& part = out.parts[p];
@@ -150,14 +216,18 @@ Predictions predict_rows(const Model& model, const Samples& samples,
     score(model, samples, cross, piece, out.parts[piece.part]);
   });
   for (PartPredictions& part : out.parts) {
+    const bool calibrated = std::ranges::all_of(part.tasks, [&](Index t) {
+      return is_calibrated(model.tasks[static_cast<std::size_t>(t)]);
+    });
+    if (calibrated) part.probability = probabilities_of(model, part, true);
+    if (part.averaged) part.scores = Matrix(part.scores.rowwise().mean());
     name_labels(model, part);
-    if (is_calibrated(model)) part.probability = probabilities_of(model, part, true);
   }
   return out;
 }
 
 void require_calibration(const Model& model, const std::string& path, const std::string& option) {
-  if (is_calibrated(model)) return;
+  if (has_calibration(model)) return;
   throw InputError(
       fmt::format("{}: the model {} is not calibrated: it has scores, but no probabilities. Train "
                   "it with them: coterie train ... --calibrate platt",
@@ -171,9 +241,20 @@ std::vector<std::string> labels_of(const Model& model, const PartPredictions& pa
 }
 
 Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated) {
+  if (model.casting == Casting::binary) {
+    Vector positive = Vector::Zero(part.scores.rows());
+    for (Index c = 0; c < part.scores.cols(); ++c) {
+      const TaskModel& task =
+          model.tasks[static_cast<std::size_t>(part.tasks[static_cast<std::size_t>(c)])];
+      positive += probabilities(calibrated ? task.calibration : Calibration{}, part.scores.col(c));
+    }
+    Matrix both(positive.size(), 2);
+    both.col(1) = positive / static_cast<double>(part.scores.cols());
+    both.col(0) = 1 - both.col(1).array();
+    return both;
+  }
   const Model voters = voters_of(model, part, calibrated);
-  Matrix known = label_probabilities(voters, part.scores);
-  if (model.casting == Casting::binary) return known;
+  const Matrix known = label_probabilities(voters, part.scores);
   Matrix all = Matrix::Zero(known.rows(), std::ssize(model.classes));
   for (Index c = 0; c < known.cols(); ++c) {
     const std::string& name = voters.classes[static_cast<std::size_t>(c)];

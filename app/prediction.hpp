@@ -17,8 +17,11 @@ struct PartPredictions {
   std::vector<Index> rows;         // of the table
   Matrix scores;                   // rows x tasks
   std::vector<std::string> label;  // per row
-  Matrix probability;              // rows x labels_of the part; empty unless calibrated
+  Matrix probability;     // rows x labels_of the part; empty unless all its tasks are calibrated
+  bool averaged = false;  // a task that the model does not know: scores is the mean over `tasks`
 };
+
+inline bool has_probability(const PartPredictions& part) { return part.probability.cols() > 0; }
 
 struct Predictions {
   std::vector<PartPredictions> parts;
@@ -26,17 +29,22 @@ struct Predictions {
       place;  // per row of the table: its part and its position there
 };
 
-// Columns of samples.X must be model.features. `source` names the data in messages.
+// Columns of samples.X must be model.features. `source` names the data in messages. Rows of tasks that the model does not know are an
+// error, or with a `new_task` scored by the mean decision value of some tasks that it knows, and given the mean of their probabilities if
+// all of these are calibrated:
+//   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
 Predictions predict_rows(const Model& model, const Samples& samples,
-                         const PrecomputedMatrices& cross, int threads, const std::string& source);
+                         const PrecomputedMatrices& cross, int threads, const std::string& source,
+                         const std::string& new_task = {});
 
-// Throws InputError that says how to get a calibrated model, unless this is one. `option` needs it.
+// Throws InputError that says how to get a calibrated model, unless some task of this one is. `option` needs it.
 void require_calibration(const Model& model, const std::string& path, const std::string& option);
 
 // The labels that a part may say: the two of a binary task, or all classes.
 std::vector<std::string> labels_of(const Model& model, const PartPredictions& part);
 
-// Probabilities of those labels, a column each, by the model's calibration or by the plain sigmoid of every score. A class that
+// Probabilities of those labels, a column each, by the calibration of every task or by the plain sigmoid of every score; of a binary part
+// with several scores the mean. A class that
 // the part was not trained on has probability 0.
 Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated);
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
@@ -20,31 +23,53 @@ struct VerifyOptions {
   std::vector<std::string> precomputed;
 };
 
-Json json_verification(const Model& model, const Verification& check) {
-  return {{"holds", check.findings.empty()},
-          {"objective", json_number(check.primal)},
-          {"dual", json_number(check.dual)},
-          {"gap", json_number(check.gap)},
-          {"stated_objective", json_number(model.certificate.primal)},
-          {"stated_dual", json_number(model.certificate.dual)},
-          {"stated_gap", json_number(model.certificate.gap)},
-          {"objective_difference", json_number(check.primal_difference)},
-          {"dual_difference", json_number(check.dual_difference)},
-          {"infeasibility", json_number(check.infeasibility)},
-          {"groups_exact", check.groups_exact},
-          {"fingerprint", model.fingerprint},
-          {"findings", check.findings}};
+// The part of a model that data belongs to: what was trained first, or an extension.
+struct Part {
+  std::optional<std::size_t> extension;
+  const Certificate& stated;
+  const std::string& fingerprint;
+};
+
+// The first task of the data decides.
+Part part_of(const Model& model, const Dataset& data) {
+  const auto found = std::ranges::find(model.tasks, data.tasks.front().name, &TaskModel::name);
+  const Index t = found - model.tasks.begin();
+  for (std::size_t k = 0; k < model.extensions.size(); ++k) {
+    const Extension& added = model.extensions[k];
+    if (t >= added.base_tasks && t < added.base_tasks + added.tasks)
+      return {k, added.certificate, added.fingerprint};
+  }
+  return {{}, model.certificate, model.fingerprint};
 }
 
-void print_verification(const Model& model, const Verification& check) {
+Json json_verification(const Part& part, const Verification& check) {
+  Json out = {{"holds", check.findings.empty()},
+              {"objective", json_number(check.primal)},
+              {"dual", json_number(check.dual)},
+              {"gap", json_number(check.gap)},
+              {"stated_objective", json_number(part.stated.primal)},
+              {"stated_dual", json_number(part.stated.dual)},
+              {"stated_gap", json_number(part.stated.gap)},
+              {"objective_difference", json_number(check.primal_difference)},
+              {"dual_difference", json_number(check.dual_difference)},
+              {"infeasibility", json_number(check.infeasibility)},
+              {"groups_exact", check.groups_exact},
+              {"fingerprint", part.fingerprint},
+              {"findings", check.findings}};
+  if (part.extension) out["extension"] = *part.extension + 1;
+  return out;
+}
+
+void print_verification(const Part& part, const Verification& check) {
   const auto value = [](double x) { return fmt::format("{:.10g}", x); };
   const auto small = [](double x) { return fmt::format("{:.1e}", x); };
+  if (part.extension) fmt::print("extension {}\n", *part.extension + 1);
   Table table({"", "in the model", "recomputed", "relative difference"}, "l");
-  table.add({"objective", value(model.certificate.primal), value(check.primal),
+  table.add({"objective", value(part.stated.primal), value(check.primal),
              small(check.primal_difference)});
-  table.add({"dual value", value(model.certificate.dual), value(check.dual),
-             small(check.dual_difference)});
-  table.add({"relative gap", small(model.certificate.gap), small(check.gap), ""});
+  table.add(
+      {"dual value", value(part.stated.dual), value(check.dual), small(check.dual_difference)});
+  table.add({"relative gap", small(part.stated.gap), small(check.gap), ""});
   fmt::print("{}", table.text());
   fmt::print("  largest violation of a constraint {}; groups share their weights exactly: {}\n",
              small(check.infeasibility), check.groups_exact ? "yes" : "no");
@@ -61,20 +86,23 @@ int run_verify(const VerifyOptions& options) {
   const Dataset data =
       cast_into_tasks(read_data(options.data, {model.features, true}), model.casting);
   const std::string mark = fingerprint(data);
-  if (mark != model.fingerprint)
+  const Part part = part_of(model, data);
+  const std::string what =
+      part.extension ? fmt::format("data of extension {}", *part.extension + 1) : "training data";
+  if (mark != part.fingerprint)
     throw InputError(
-        fmt::format("{} is not the training data of {}: its fingerprint is {}, that of the "
-                    "training data {}. Give the same files, in the "
-                    "same order, with the same --label and --task.",
-                    source, options.model_path, mark, model.fingerprint));
+        fmt::format("{} is not the {} of {}: its fingerprint is {}, that of the {} {}. Give the "
+                    "same files, in the same order, with the same --label and --task.",
+                    source, what, options.model_path, mark, what, part.fingerprint));
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
   monitor.phase("recomputing the certificate by plain loops");
-  const Verification check = verify(model, data, matrices);
+  const Verification check = part.extension ? verify_extension(model, *part.extension, data)
+                                            : verify(model, data, matrices);
   monitor.clear();
   if (options.output.json)
-    print_json(json_verification(model, check));
+    print_json(json_verification(part, check));
   else
-    print_verification(model, check);
+    print_verification(part, check);
   if (check.findings.empty()) return exit_done;
   fmt::print(stderr, "error: the proof does not hold: {}.\n", fmt::join(check.findings, "; "));
   return exit_failed;
@@ -84,10 +112,11 @@ int run_verify(const VerifyOptions& options) {
 
 void add_verify(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<VerifyOptions>();
-  CLI::App& command =
-      add_command(program, "verify",
-                  "Recompute the proof of optimality from the training data, by separate code",
-                  "coterie verify model.h5 digits", options, run_verify, chosen);
+  CLI::App& command = add_command(
+      program, "verify",
+      "Recompute the proof of optimality from the training data, by separate code; of an "
+      "extended model, the data says which proof",
+      "coterie verify model.h5 digits", options, run_verify, chosen);
   command.add_option("MODEL", options->model_path, "model file of `coterie train`")
       ->required()
       ->type_name("");

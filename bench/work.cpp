@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "coterie/math/random.hpp"
-#include "idx.hpp"
 
 namespace coterie::bench {
 
@@ -73,21 +72,9 @@ Dataset load_share(const std::string& path, double share, Casting casting) {
 }
 
 Dataset load_mnist(const std::filesystem::path& folder, Index per_class) {
-  const IdxBytes labels = read_idx((folder / "train-labels-idx1-ubyte.gz").string());
-  const IdxBytes images = read_idx((folder / "train-images-idx3-ubyte.gz").string());
-  const std::vector<Index> label(labels.bytes.begin(), labels.bytes.end());
-  const std::vector<Index> rows = first_of_each_class(label, per_class);
-  Samples samples;
-  for (Index c = 0; c < 10; ++c) samples.labels.push_back(fmt::format("{}", c));
-  for (Index j = 0; j < images.item_size; ++j)
-    samples.features.push_back(fmt::format("p{}", j + 1));
-  samples.X.resize(std::ssize(rows), images.item_size);
-  for (Index i = 0; i < samples.X.rows(); ++i) {
-    const Index row = rows[static_cast<std::size_t>(i)];
-    samples.label.push_back(label[static_cast<std::size_t>(row)]);
-    const unsigned char* pixels = images.bytes.data() + row * images.item_size;
-    for (Index j = 0; j < images.item_size; ++j) samples.X(i, j) = pixels[j] / 255.0;
-  }
+  const Samples all = read_samples({(folder / "train-images-idx3-ubyte.gz").string()});
+  Samples samples = select_rows(all, first_of_each_class(all.label, per_class));
+  samples.X /= 255;
   return cast_into_tasks(std::move(samples), Casting::one_vs_one);
 }
 

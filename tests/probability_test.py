@@ -55,6 +55,10 @@ def platt(slope, offset):
     return {"kind": "platt", "slope": slope, "offset": offset, "score": [], "probability": []}
 
 
+def uncalibrated():
+    return {**platt(1.0, 0.0), "kind": "none"}
+
+
 def isotonic(score, probability):
     return {"kind": "isotonic", "slope": 1.0, "offset": 0.0, "score": score, "probability": probability}
 
@@ -253,8 +257,8 @@ def test_the_proof_does_not_depend_on_the_calibration(binary):
     (BINARY[:2], 2, "/calibration/kind has 2 values, not 3"),
     ([*BINARY[:2], platt(-1.0, 0.0)], 2, "task 'c' has a sigmoid that is not one of a slope >= 0"),
     ([*BINARY[:2], platt(math.nan, 0.0)], 2, "task 'c' has a sigmoid that is not one of a slope >= 0"),
-    ([*BINARY[:2], {**platt(1.0, 0.0), "kind": "none"}], 2, "some tasks are calibrated, but not all"),
-    ([{**platt(1.0, 0.0), "kind": "none"}] * 3, 2, "its contents are not those of version 2"),
+    ([*BINARY[:2], {**platt(2.0, 0.0), "kind": "none"}], 2, "task 'c' has a sigmoid that nothing uses"),
+    ([uncalibrated()] * 3, 2, "its contents are not those of version 2"),
     ([*BINARY[:2], {**platt(1.0, 0.0), "kind": "magic"}], 2, "/calibration/kind is unknown"),
     ([*BINARY[:2], isotonic([0.0, 0.0], [0.1, 0.2])], 2, "task 'c' has knots whose scores do not increase"),
     ([*BINARY[:2], isotonic([0.0, 1.0], [0.3, 0.2])], 2, "task 'c' has knots whose probabilities fall, or leave [0, 1]"),
@@ -268,6 +272,54 @@ def test_unsound_calibrations_are_refused(binary, calibrations, version, finding
     calibrate(path, calibrations, version)
     refused = binary("predict", "bad.h5", "new.csv", code=2)
     assert f"error: bad.h5: is damaged: {finding}" in refused.err and refused.out == ""
+
+
+def test_tasks_without_calibration_have_no_probabilities(binary):
+    path = binary.folder / "some.h5"
+    path.write_bytes((binary.folder / "plain.h5").read_bytes())
+    calibrate(path, [uncalibrated(), *BINARY[1:]])
+    full, some = (rows_of(binary("predict", model, "new.csv").out) for model in ("m.h5", "some.h5"))
+    assert some == [{**row, "probability": ""} if row["task"] == "a" else row for row in full]
+    document = binary("predict", "some.h5", "new.csv", "--json").json["predictions"]
+    assert [row["probability"] is None for row in document] == [row["task"] == "a" for row in some]
+    result = binary("evaluate", "some.h5", "new.csv", "--json").json
+    of_all = binary("evaluate", "m.h5", "new.csv", "--json").json
+    a, b, _ = result["tasks"]
+    assert a["auc"] is not None and a["log_loss"] is None and b == of_all["tasks"][1]
+    assert result["calibrated"] is False and of_all["calibrated"] is True and of_all["rows_with_probability"] == of_all["n"]
+    assert result["rows_with_probability"] == b["n"] == sum(each["count"] for each in result["reliability"])
+    assert result["log_loss"] == pytest.approx(b["log_loss"], abs=1e-12) and result["mean_log_loss"] == b["log_loss"]
+    text = binary("evaluate", "some.h5", "new.csv", "--quiet", "--reliability").out
+    assert cells(text, "a ")[-2:] == ["-", "-"]
+    assert f"{b['n']} of {result['n']} rows have a probability: the others are of tasks without calibration" in text
+    assert "have a probability" not in binary("evaluate", "m.h5", "new.csv", "--quiet").out
+    assert cells(binary("inspect", "some.h5").out.split("calibration: probability")[1], "a ")[1:] == ["none", "-", "-", "-"]
+
+
+def test_new_tasks_have_the_mean_of_probabilities(binary):
+    rows = small_rows(tasks=("z",), n=40, seed=9)
+    binary.write("z.csv", csv_text(rows))
+    each = []
+    for task in TASKS:
+        binary.write("as.csv", csv_text([[*row[:-1], task] for row in rows]))
+        each.append([float(row["probability"]) for row in rows_of(binary("predict", "m.h5", "as.csv").out)])
+    p = np.mean(each, axis=0)
+    said = rows_of(binary("predict", "m.h5", "z.csv", "--new-task", "common").out)
+    assert [float(row["probability"]) for row in said] == pytest.approx(p, abs=1e-12)
+    y = np.array([row[-2] == "yes" for row in rows])
+    result = binary("evaluate", "m.h5", "z.csv", "--new-task", "common", "--json").json
+    f = np.array([float(row["score"]) for row in said])
+    task = result["tasks"][-1]
+    assert task["name"] == "z" and task["n"] == len(rows) and task["auc"] == pytest.approx(auc(f, np.where(y, 1, -1)), abs=1e-12)
+    assert task["log_loss"] == pytest.approx(log_loss(np.where(y, p, 1 - p)), abs=1e-12)
+    assert task["brier_score"] == pytest.approx(((p - y) ** 2).mean(), abs=1e-12)
+    assert task["uncalibrated_log_loss"] == pytest.approx(np.log1p(np.exp(-np.where(y, f, -f))).mean(), abs=1e-12)
+    assert result["log_loss"] == task["log_loss"] and result["rows_with_probability"] == len(rows)
+    path = binary.folder / "some.h5"
+    path.write_bytes((binary.folder / "plain.h5").read_bytes())
+    calibrate(path, [*BINARY[:2], uncalibrated()])
+    missing = rows_of(binary("predict", "some.h5", "z.csv", "--new-task", "common").out)
+    assert missing == [{**row, "probability": ""} for row in said]
 
 
 # Models of several classes

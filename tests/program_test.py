@@ -16,7 +16,7 @@ import pytest
 
 from support import csv_text, gzipped, libsvm_text, small_csv, small_rows
 
-COMMANDS = [["train"], ["select"], ["path"], ["predict"], ["evaluate"], ["inspect"], ["verify"], ["demo"], ["data"], ["data", "list"], ["data", "describe"],
+COMMANDS = [["train"], ["select"], ["path"], ["predict"], ["evaluate"], ["extend"], ["inspect"], ["verify"], ["demo"], ["data"], ["data", "list"], ["data", "describe"],
             ["data", "generate"], ["data", "convert"]]
 FAST = ["--kernels", "linear gauss:1,4"]
 
@@ -46,7 +46,7 @@ def trained(coterie):
 
 def test_help_lists_every_command(coterie):
     text = coterie("--help").out
-    for name in ("train", "select", "path", "predict", "evaluate", "inspect", "verify", "data", "demo"):
+    for name in ("train", "select", "path", "predict", "evaluate", "extend", "inspect", "verify", "data", "demo"):
         assert f"\n  {name} " in text, text
 
 
@@ -494,8 +494,8 @@ def test_data_list(coterie):
     (coterie.folder / "shelf" / "mine").mkdir(parents=True)
     coterie.write("shelf/mine/data.csv.gz", gzipped(small_csv()))
     document = coterie("data", "list", "--json", environment={"COTERIE_DATA": "shelf"}).json
-    assert [(entry["name"], entry["rows"]) for entry in document["data"]][1:] == [("mine", 28)]
-    assert "mine" in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out
+    assert [(entry["name"], entry["rows"]) for entry in document["data"]][1:] == [("shelf/mine/data.csv.gz", 28)]
+    assert "shelf/mine/data.csv.gz" in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out
 
 
 def test_data_describe(coterie):

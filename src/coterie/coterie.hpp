@@ -8,9 +8,11 @@
 #include "coterie/data/split.hpp"        // split_samples, select_rows
 #include "coterie/io/model_file.hpp"     // write_model, read_model
 #include "coterie/io/table.hpp"          // read_samples
+#include "coterie/io/write_table.hpp"    // write_samples
 #include "coterie/kernel/gram.hpp"       // compute_grams
 #include "coterie/kernel/kernel.hpp"     // parse_kernels
 #include "coterie/mtmkl/calibrate.hpp"   // calibrate: probabilities
+#include "coterie/mtmkl/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/mtmkl/fit.hpp"         // fit: the solver on given Gram matrices
 #include "coterie/mtmkl/model.hpp"       // Model
 #include "coterie/mtmkl/predict.hpp"     // decision_values, vote

@@ -1,12 +1,16 @@
-// Trains on planted groups, writes the model, reads it back and checks its proof: one call into every room.
+// Writes planted groups as a table and reads them, trains on them, writes the model, reads it back and checks its proof: one call into every room.
 #include <coterie/coterie.hpp>
 #include <cstdio>
+#include <string>
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const coterie::Planted planted =
       coterie::plant_groups({.tasks = 4, .groups = 2, .samples = 30, .noise = 0.05, .seed = 5});
-  const coterie::Dataset data = coterie::cast_into_tasks(planted.samples, coterie::Casting::binary);
+  const std::string table = std::string(argv[1]) + ".mat";
+  coterie::write_samples(planted.samples, table);
+  const coterie::Dataset data =
+      coterie::cast_into_tasks(coterie::read_samples({table}), coterie::Casting::binary);
   coterie::TrainSettings settings;
   settings.kernels = "linear gauss:1,2";
   const coterie::Prepared prepared = coterie::prepare(data, settings, {}, 1);

@@ -25,5 +25,7 @@ void check_file_tasks(const std::vector<InputFile>& files);
 
 Samples read_csv_files(std::vector<InputFile>& files, const TableOptions& options);
 Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& options);
+Samples read_mat_files(const std::vector<InputFile>& files, const TableOptions& options);
+Samples read_idx_files(const std::vector<InputFile>& files, const TableOptions& options);
 
 }  // namespace coterie::detail

@@ -23,7 +23,9 @@ constexpr std::size_t read_limit = std::size_t{1} << 30;  // of one call of read
 struct Magic {
   std::string_view bytes, what;
 };
-constexpr std::array<Magic, 8> magics = {{
+constexpr std::string_view matlab =
+    "a MATLAB file, which is read from a file (no pipe) whose name ends in .mat";
+constexpr std::array<Magic, 9> magics = {{
     {"PK\x03\x04", "a zip archive or spreadsheet; export it as CSV"},
     {"\x89HDF\r\n\x1a\n", "an HDF5 file; give the table of data instead"},
     {"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it first"},
@@ -31,7 +33,8 @@ constexpr std::array<Magic, 8> magics = {{
     {"BZh", "compressed with bzip2; decompress it first"},
     {"\xff\xfe", "UTF-16 text; save it as UTF-8"},
     {"\xfe\xff", "UTF-16 text; save it as UTF-8"},
-    {"MATLAB 5.0 MAT-file", "a MATLAB file, which is not read here; export it as CSV"},
+    {"MATLAB 5.0 MAT-file", matlab},
+    {"MATLAB 7.3 MAT-file", matlab},
 }};
 
 }  // namespace
@@ -153,7 +156,10 @@ void LineReader::check_text() const {
     if (text.starts_with(magic.bytes)) fail_file(fmt::format("this is {}.", magic.what));
   }
   if (text.substr(0, 4096).find('\0') != std::string_view::npos) {
-    fail_file("this is not text: it has NUL bytes. Give a CSV, TSV or LIBSVM file, plain or gzip.");
+    fail_file(
+        "this is not text: it has NUL bytes. Give a CSV, TSV or LIBSVM file, plain or gzip, or a "
+        "MATLAB or IDX "
+        "file by its usual name.");
   }
 }
 

@@ -40,7 +40,9 @@ std::string user_block(const Frame& frame) {
 }
 
 // The oldest version that has a place for all of the model, so that older programs read what they can.
-std::uint64_t version_of(const Model& model) { return is_calibrated(model) ? 2 : 1; }
+std::uint64_t version_of(const Model& model) {
+  return has_calibration(model) || !model.extensions.empty() ? 2 : 1;
+}
 
 std::uint64_t crc32_of(std::string_view bytes) {
   return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());

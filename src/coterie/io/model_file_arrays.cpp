@@ -8,6 +8,7 @@
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
+#include "coterie/io/model_file_extensions.hpp"
 
 namespace coterie::detail {
 namespace {
@@ -207,7 +208,7 @@ void read_tasks(const Hdf5Reader& file, Model& model) {
   }
 }
 
-// The group is there in files of calibrated models only, those of version 2.
+// The group is there when some task is calibrated.
 void write_calibrations(Hdf5Writer& file, const Model& model) {
   std::vector<std::string> kind;
   std::vector<double> slope, offset, score, value;
@@ -328,9 +329,10 @@ std::string write_arrays(const Model& model) {
   write_features(file, model);
   write_kernels(file, model);
   write_tasks(file, model);
-  if (is_calibrated(model)) write_calibrations(file, model);
+  if (has_calibration(model)) write_calibrations(file, model);
   write_training_data(file, model);
   write_certificate(file, model.certificate);
+  write_extensions(file, model.extensions, std::ssize(model.kernels));
   return file.finish();
 }
 
@@ -344,6 +346,7 @@ Model read_arrays(std::string_view bytes) {
   if (file.has("/calibration/kind")) read_calibrations(file, model);
   read_training_data(file, model);
   model.certificate = read_certificate(file);
+  model.extensions = read_extensions(file);
   return model;
 }
 

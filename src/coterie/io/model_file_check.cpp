@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "coterie/io/model_file_extensions.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie::detail {
@@ -115,11 +116,9 @@ void check_task(const TaskModel& task, const Model& model) {
   }
 }
 
-void check_calibration(const TaskModel& task, bool calibrated) {
+void check_calibration(const TaskModel& task) {
   const std::string name = show(task.name);
   const Calibration& calibration = task.calibration;
-  require((calibration.kind != Calibration::Kind::none) == calibrated,
-          "some tasks are calibrated, but not all");
   require(std::isfinite(calibration.slope) && calibration.slope >= 0 &&
               std::isfinite(calibration.offset),
           "task {} has a sigmoid that is not one of a slope >= 0 and a finite offset", name);
@@ -147,7 +146,7 @@ void check_tasks(const Model& model) {
     check_name(task.name, "the name of a task");
     require(names.insert(task.name).second, "there are two tasks {}", show(task.name));
     check_task(task, model);
-    check_calibration(task, is_calibrated(model));
+    check_calibration(task);
   }
 }
 
@@ -182,7 +181,8 @@ void check_groups(const Groups& groups, Index tasks) {
   require(members == tasks, "{} of {} tasks are in a group", members, tasks);
 }
 
-void check_certificate(const Certificate& proof, Index tasks, Index kernels) {
+// Of a proof about the tasks from `first` on, whose edges end there.
+void check_certificate(const Certificate& proof, Index first, Index tasks, Index kernels) {
   require(std::isfinite(proof.primal) && std::isfinite(proof.dual) && std::isfinite(proof.gap),
           "the certificate has a number that is not finite");
   require(proof.lambda >= 0, "lambda is {}", proof.lambda);
@@ -195,7 +195,8 @@ void check_certificate(const Certificate& proof, Index tasks, Index kernels) {
     require(edge.weight >= 0 && std::isfinite(edge.weight), "edge {}-{} has weight {}", edge.t,
             edge.s, edge.weight);
   }
-  const Index edges = proof.complete ? tasks * (tasks - 1) / 2 : std::ssize(proof.graph);
+  const Index edges =
+      proof.complete ? tasks * (tasks - 1) / 2 - first * (first - 1) / 2 : std::ssize(proof.graph);
   require(proof.nu.rows() == 0 || proof.nu.rows() == edges, "{} edges have {} pair duals", edges,
           proof.nu.rows());
   require(proof.nu.rows() == 0 || proof.nu.cols() == kernels,
@@ -215,7 +216,14 @@ void check_model(const Model& model) {
   check_tasks(model);
   check_classes(model);
   check_groups(model.groups, tasks);
-  check_certificate(model.certificate, tasks, kernels);
+  check_extensions(model);
+  check_certificate(model.certificate, 0,
+                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks,
+                    kernels);
+  for (const Extension& added : model.extensions) {
+    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, kernels);
+    check_text(added.fingerprint, "the fingerprint of an extension");
+  }
   check_text(model.fingerprint, "the fingerprint");
 }
 

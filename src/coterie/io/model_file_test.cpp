@@ -27,7 +27,8 @@ namespace {
 using detail::kUserBlock;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr auto platt = Calibration::Kind::platt, isotonic = Calibration::Kind::isotonic;
+constexpr auto none = Calibration::Kind::none, platt = Calibration::Kind::platt,
+               isotonic = Calibration::Kind::isotonic;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Shape {
@@ -40,6 +41,7 @@ struct Shape {
   Scaling::Kind scaling = Scaling::Kind::standard;
   Casting casting = Casting::binary;
   std::vector<Calibration::Kind> calibrations = {};  // of the tasks, in turn; none when empty
+  std::vector<Index> added = {};                     // tasks of each extension, the last of all
 };
 
 Vector random_vector(Random& random, Index size, double low, double high) {
@@ -79,6 +81,44 @@ TaskModel random_task(Random& random, const Shape& shape, Index t, Index kernels
   task.alpha = random_vector(random, count, 1e-9, 1);
   task.y = random_vector(random, count, -1, 1).cwiseSign();
   return task;
+}
+
+// Turns the last tasks into those of extensions, each with a support vector and three rows of its own.
+void add_extensions(Random& random, const Shape& shape, Model& model) {
+  const Index M = std::ssize(model.kernels);
+  Index base = shape.tasks;
+  for (const Index count : shape.added) base -= count;
+  model.certificate.nu.conservativeResize(shape.complete ? base * (base - 1) / 2 : base - 1, M);
+  if (!shape.complete) model.certificate.graph.resize(static_cast<std::size_t>(base - 1));
+  for (const Index count : shape.added) {
+    Extension added;
+    added.base_tasks = base;
+    added.tasks = count;
+    added.rows = 3;
+    added.fingerprint = "fedcba9876543210";
+    added.certificate.lambda = base % 2 ? 0.5 : kInfinity;
+    added.certificate.complete = shape.complete;
+    added.certificate.status = "stopped";
+    added.certificate.outer_steps = base;
+    if (!shape.complete)
+      for (Index s = base; s < base + count; ++s) added.certificate.graph.push_back({0, s, 2});
+    const Index edges = std::ssize(edges_of(added));
+    added.certificate.nu = random_matrix(random, base % 2 ? edges : 0, M);
+    const Index place = model.support_vectors.rows();
+    model.support_vectors.conservativeResize(place + 1, Eigen::NoChange);
+    model.support_vectors.row(place).setOnes();
+    model.training_row.push_back(model.training_rows + 1);
+    model.training_rows += 3;
+    for (Index t = base; t < base + count; ++t) {
+      TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+      task.support = {place};
+      task.sample = {0};
+      task.alpha = Vector::Ones(1);
+      task.y = Vector::Ones(1);
+    }
+    base += count;
+    model.extensions.push_back(std::move(added));
+  }
 }
 
 Model random_model(std::uint64_t seed, const Shape& shape) {
@@ -126,6 +166,7 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   proof.status = seed % 3 == 0 ? "" : "converged";
   proof.outer_steps = 9;
   model.fingerprint = seed % 3 == 1 ? "" : "0123456789abcdef";
+  if (!shape.added.empty()) add_extensions(random, shape, model);
   return model;
 }
 
@@ -141,16 +182,21 @@ std::vector<Shape> all_shapes() {
           {.calibrations = {Calibration::Kind::platt}},
           {.tasks = 70, .casting = Casting::one_vs_one, .calibrations = {isotonic}},
           {.complete = false, .calibrations = {isotonic, platt, platt}},
+          {.tasks = 7, .added = {1, 2, 1}},
+          {.tasks = 5, .complete = false, .added = {2}},
+          {.tasks = 5, .calibrations = {isotonic, platt, none, none, none}, .added = {1, 2}},
           {.tasks = 2, .features = 5000, .support_vectors = 20, .kernels = "laplace:3@f7-f4999"}};
 }
 
 // A small file, for tests that look at each of its bytes.
-std::string small_file(const std::vector<Calibration::Kind>& calibrations = {}) {
-  return model_to_bytes(random_model(2, {.tasks = 2,
+std::string small_file(const std::vector<Calibration::Kind>& calibrations = {},
+                       const std::vector<Index>& added = {}) {
+  return model_to_bytes(random_model(2, {.tasks = added.empty() ? 2 : 3,
                                          .features = 2,
                                          .support_vectors = 2,
                                          .kernels = "linear gauss:1@f2",
-                                         .calibrations = calibrations}));
+                                         .calibrations = calibrations,
+                                         .added = added}));
 }
 
 // The file with size and checksum made to match, as a forger would.
@@ -164,7 +210,9 @@ std::string sealed(const std::string& file, int version) {
 }
 
 std::string sealed(const std::string& file) {
-  return sealed(file, file.find("calibration", kUserBlock) == file.npos ? 1 : 2);
+  const bool plain = file.find("calibration", kUserBlock) == file.npos &&
+                     file.find("extensions", kUserBlock) == file.npos;
+  return sealed(file, plain ? 1 : 2);
 }
 
 // The text of the InputError that the call throws; empty if it throws none.
@@ -404,7 +452,7 @@ TEST_F(ModelFile, ForgedCalibrationsAreRefused) {
     std::string error;
   };
   const std::vector<Forgery> forgeries = {
-      {[](Calibration& c) { c = {}; }, "some tasks are calibrated, but not all"},
+      {[](Calibration& c) { c.kind = none; }, "scores and"},
       {[](Calibration& c) { c.slope = kNaN; }, "not one of a slope >= 0 and a finite offset"},
       {[](Calibration& c) { c.slope = -1; }, "not one of a slope >= 0 and a finite offset"},
       {[](Calibration& c) { c.offset = kInfinity; }, "not one of a slope >= 0"},
@@ -432,15 +480,64 @@ TEST_F(ModelFile, ForgedCalibrationsAreRefused) {
   }
 }
 
-// Models without calibration are written as they were before there was one, so that programs of that time read them.
+TEST_F(ModelFile, ForgedExtensionsAreRefused) {
+  struct Forgery {
+    std::function<void(Model&)> change;
+    std::string error;
+  };
+  const std::vector<Forgery> forgeries = {
+      {[](Model& m) { m.extensions[0].base_tasks = 0; }, "begins at task 0 of 6"},
+      {[](Model& m) { m.extensions[0].base_tasks = 6; }, "begins at task 6 of 6"},
+      {[](Model& m) { m.extensions[1].base_tasks = 3; }, "is not one of 6 tasks"},
+      {[](Model& m) { m.extensions[0].tasks = 0; }, "of 0 tasks behind 3"},
+      {[](Model& m) { m.extensions[1].tasks = std::numeric_limits<Index>::max(); },
+       "behind 5 is not one of 6 tasks"},
+      {[](Model& m) { m.extensions.pop_back(); }, "end at task 5 of 6"},
+      {[](Model& m) { m.extensions[0].rows = -3; }, "has -3 of 24 rows"},
+      {[](Model& m) { m.extensions[0].rows = 100; }, "has 100 of 24 rows"},
+      {[](Model& m) { m.extensions[0].rows = 1; }, "support vector of another table"},
+      {[](Model& m) { m.tasks[0].support.back() = 6; }, "support vector of another table"},
+      {[](Model& m) { m.tasks[5].support[0] = 6; }, "support vector of another table"},
+      {[](Model& m) { m.extensions[0].tolerance = 0; }, "has the tolerance 0"},
+      {[](Model& m) { m.extensions[0].certificate.primal = kNaN; }, "a number that is not finite"},
+      {[](Model& m) { m.extensions[0].certificate.lambda = -1; }, "lambda is -1"},
+      {[](Model& m) { m.extensions[0].certificate.nu.conservativeResize(1, 4); },
+       "2 edges have 1 pair duals"},
+      {[](Model& m) {
+         m.extensions[0].certificate.graph[0] = {0, 2, 1};
+       },
+       "edge 0-2 does not lead to an added task"},
+      {[](Model& m) { m.extensions[0].certificate.graph[0].s = 5; }, "is not one of 5 tasks"},
+      {[](Model& m) { m.extensions[0].certificate.complete = true; }, "edges are listed"},
+      {[](Model& m) { m.extensions[1].fingerprint = "\x01"; }, "the fingerprint of an extension"},
+      {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
+  };
+  for (const Forgery& forgery : forgeries) {
+    Model model = random_model(2, {.tasks = 6, .complete = false, .added = {2, 1}});
+    ASSERT_EQ(read_error(sealed(detail::write_arrays(model))), "");
+    forgery.change(model);
+    const std::string read = read_error(sealed(detail::write_arrays(model)));
+    EXPECT_NE(read.find(forgery.error), read.npos) << forgery.error << " / " << read;
+  }
+}
+
+// Models without calibrations and extensions are written as they were before there were any, so that programs of that time read them.
 TEST_F(ModelFile, TheVersionIsTheOldestThatHoldsTheModel) {
-  const std::string plain = small_file(), calibrated = small_file({platt});
+  const std::string plain = small_file(), calibrated = small_file({platt}),
+                    partly = small_file({platt, none}), extended = small_file({}, {1});
   EXPECT_EQ(plain.substr(0, 24), "coterie model\nversion 1\n");
   EXPECT_EQ(plain.find("calibration"), plain.npos);
-  EXPECT_EQ(calibrated.substr(0, 24), "coterie model\nversion 2\n");
-  EXPECT_FALSE(is_calibrated(model_from_bytes(plain, "m.h5")));
-  EXPECT_TRUE(is_calibrated(model_from_bytes(calibrated, "m.h5")));
-  for (const auto& [file, version] : {std::pair{plain, 2}, {calibrated, 1}})
+  EXPECT_EQ(plain.find("extensions"), plain.npos);
+  for (const std::string& file : {calibrated, partly, extended})
+    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 2\n");
+  EXPECT_EQ(extended.find("calibration"), extended.npos);
+  EXPECT_EQ(calibrated.find("extensions"), calibrated.npos);
+  const Model some = model_from_bytes(partly, "m.h5"), all = model_from_bytes(calibrated, "m.h5");
+  EXPECT_FALSE(has_calibration(model_from_bytes(plain, "m.h5")));
+  EXPECT_TRUE(has_calibration(some) && !is_calibrated(some));
+  EXPECT_TRUE(has_calibration(all) && is_calibrated(all));
+  for (const auto& [file, version] :
+       {std::pair{plain, 2}, {calibrated, 1}, {partly, 1}, {extended, 1}})
     EXPECT_EQ(read_error(sealed(file, version)),
               fmt::format("m.h5: is damaged: its contents are not those of version {}. Copy it "
                           "again from its source, or train it anew.",
@@ -471,7 +568,7 @@ TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
 
 // Files altered at random with the checksum made to match: an error or a sound model, and nothing that the sanitizers object to.
 TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
-  const std::string good = small_file({isotonic, platt});
+  const std::string good = small_file({isotonic, none, platt}, {1});
   // Bytes of structure are few among those of values and padding, so most changes go to bytes that are not zero.
   std::vector<std::size_t> places;
   for (std::size_t i = kUserBlock; i < good.size(); ++i)

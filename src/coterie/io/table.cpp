@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "coterie/io/byte_input.hpp"
+#include "coterie/io/idx_file.hpp"
 #include "coterie/io/input_file.hpp"
 #include "coterie/io/text.hpp"
 
@@ -41,7 +43,20 @@ namespace {
 
 using detail::InputFile;
 
-enum class Format { csv, libsvm };
+enum class Format { csv, libsvm, mat, idx };
+
+const char* name_of(Format format) {
+  switch (format) {
+    case Format::csv:
+      return "CSV";
+    case Format::libsvm:
+      return "LIBSVM";
+    case Format::mat:
+      return "MATLAB";
+    default:
+      return "IDX";
+  }
+}
 
 std::string without_gz(const std::string& path) {
   return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
@@ -50,6 +65,11 @@ std::string without_gz(const std::string& path) {
 bool exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
+}
+
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  return exists(path) && !std::filesystem::is_regular_file(path, ignored);
 }
 
 // "path" or "path:task".
@@ -86,6 +106,13 @@ Format format_of(InputFile& file) {
   for (const char* known : {".csv", ".tsv", ".tab"}) {
     if (extension == known) return Format::csv;
   }
+  if (!is_pipe(file.path)) {  // what is no text must be a file
+    const std::string start = detail::first_bytes(file.path, 20);
+    const bool mat =
+        start.starts_with("MATLAB 5.0 MAT-file") || start.starts_with("MATLAB 7.3 MAT-file");
+    if (extension == ".mat" || mat) return Format::mat;
+    if (detail::parse_idx_name(file.path) || detail::looks_like_idx(start)) return Format::idx;
+  }
   return looks_like_libsvm(*file.open()) ? Format::libsvm : Format::csv;
 }
 
@@ -99,11 +126,13 @@ Samples read_samples(const std::vector<std::string>& paths, const TableOptions& 
   const Format format = format_of(files.front());
   for (InputFile& file : files) {
     if (format_of(file) == format) continue;
-    throw InputError(fmt::format(
-        "{} and {} are of different formats (CSV and LIBSVM). Give files of one format.",
-        files.front().path, file.path));
+    throw InputError(
+        fmt::format("{} and {} are of different formats ({} and {}). Give files of one format.",
+                    files.front().path, file.path, name_of(format), name_of(format_of(file))));
   }
+  if (format == Format::idx) return detail::read_idx_files(files, options);
   if (files.size() == 1 && !files.front().task_given) files.front().task.clear();
+  if (format == Format::mat) return detail::read_mat_files(files, options);
   return format == Format::libsvm ? detail::read_libsvm_files(files, options)
                                   : detail::read_csv_files(files, options);
 }

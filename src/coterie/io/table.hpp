@@ -1,4 +1,4 @@
-// Labelled samples from data files: CSV, TSV, LIBSVM; plain or gzip.
+// Labelled samples from data files: CSV, TSV, LIBSVM, IDX, plain or gzip; MATLAB. docs/data-formats.md has the details.
 #pragma once
 
 #include <optional>
@@ -21,6 +21,11 @@ struct TableOptions {
 //
 // CSV and TSV need a header; files are joined by the names of their columns. LIBSVM files (.svm, .libsvm, .svmlight, or by
 // their content) have features f1, f2, ... up to the largest index; `features` and `drop` may choose among them.
+//
+// MATLAB files (.mat) hold cells X and Y, or feature and label, with one cell per task, named 1, 2, ...; or a matrix X and vectors Y and
+// task. `label` and `task` may name other variables. IDX files (.idx, train-images-idx3-ubyte, or by their content) are images,
+// with features f1, f2, ... row by row; their labels are found beside them by the usual name, or named behind them.
+//
 // Several files without a task column are a task each, named by the file; "file:name" names the task of a file.
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options = {});
 

@@ -140,9 +140,9 @@ TEST_F(TableErrors, Files) {
   std::filesystem::create_directory(path("folder"));
   EXPECT_EQ(message([&] { read_samples({path("folder")}); }),
             "folder: this is a folder. Name the files in it.");
-  EXPECT_EQ(
-      csv(std::string("f1,\0label", 9)),
-      "a.csv: this is not text: it has NUL bytes. Give a CSV, TSV or LIBSVM file, plain or gzip.");
+  EXPECT_EQ(csv(std::string("f1,\0label", 9)),
+            "a.csv: this is not text: it has NUL bytes. Give a CSV, TSV or LIBSVM file, plain or "
+            "gzip, or a MATLAB or IDX file by its usual name.");
   EXPECT_EQ(csv("PK\x03\x04xxx"), "a.csv: this is a zip archive or spreadsheet; export it as CSV.");
   EXPECT_EQ(csv("\xff\xfe"
                 "f1"),

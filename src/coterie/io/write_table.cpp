@@ -1,52 +1,21 @@
 #include "coterie/io/write_table.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "coterie/io/atomic_file.hpp"
+#include "coterie/io/byte_output.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie {
 namespace {
 
-// Compresses what it is given, in the gzip format, without a time stamp.
-class GzipSink {
- public:
-  explicit GzipSink(const ByteSink& sink) : sink_(sink) {
-    const int gzip_format = 15 + 16;
-    if (deflateInit2(&stream_, 6, Z_DEFLATED, gzip_format, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw std::bad_alloc();
-  }
-  ~GzipSink() { deflateEnd(&stream_); }
-  GzipSink(const GzipSink&) = delete;
-  GzipSink& operator=(const GzipSink&) = delete;
-
-  void write(std::string& bytes, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(bytes.data());
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-      stream_.avail_out = static_cast<uInt>(out_.size());
-      deflate(&stream_, flush);
-      sink_({out_.data(), out_.size() - stream_.avail_out});
-    } while (stream_.avail_out == 0);
-  }
-
- private:
-  const ByteSink& sink_;
-  z_stream stream_{};
-  std::array<char, 1 << 16> out_;
-};
-
 // Collects text and hands it on in pieces.
 class TextWriter {
  public:
-  explicit TextWriter(std::function<void(std::string&, bool last)> flush)
-      : flush_(std::move(flush)) {}
+  explicit TextWriter(const ByteSink& sink) : sink_(sink) {}
 
   TextWriter& operator<<(std::string_view text) {
     text_ += text;
@@ -64,32 +33,23 @@ class TextWriter {
   }
   void end_line() {
     text_ += '\n';
-    if (text_.size() >= (1 << 16)) flush(false);
+    if (text_.size() >= (1 << 16)) flush();
   }
-  void flush(bool last) {
-    flush_(text_, last);
+  void flush() {
+    sink_(text_);
     text_.clear();
   }
 
  private:
-  std::function<void(std::string&, bool)> flush_;
+  const ByteSink& sink_;
   std::string text_;
 };
 
 void write_text(const std::string& path, const std::function<void(TextWriter&)>& write) {
-  write_file_atomically(path, [&](const ByteSink& sink) {
-    if (path.ends_with(".gz")) {
-      GzipSink gzip(sink);
-      TextWriter out([&gzip](std::string& text, bool last) {
-        gzip.write(text, last ? Z_FINISH : Z_NO_FLUSH);
-      });
-      write(out);
-      out.flush(true);
-    } else {
-      TextWriter out([&sink](std::string& text, bool) { sink(text); });
-      write(out);
-      out.flush(true);
-    }
+  detail::write_bytes(path, [&](const ByteSink& sink) {
+    TextWriter out(sink);
+    write(out);
+    out.flush();
   });
 }
 

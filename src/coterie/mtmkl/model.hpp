@@ -41,6 +41,18 @@ struct Certificate {
   bool operator==(const Certificate&) const;
 };
 
+// Tasks that were added to a fitted model (extend.hpp). Tasks before them were left as they were: they are the anchors of its proof.
+struct Extension {
+  Index base_tasks = 0;     // that were there before
+  Index tasks = 0;          // added, right behind them
+  Index rows = 0;           // of the table that they were trained on
+  double tolerance = 1e-4;  // relative gap that was asked for
+  Certificate
+      certificate;  // edges (t, s) lead to added tasks s, from any task t before s: complete means all of these, (0, s), (1, s), ..
+  std::string fingerprint;  // of the added data
+  bool operator==(const Extension&) const = default;
+};
+
 struct Model {
   TrainSettings settings;
   std::vector<std::string> features;
@@ -51,15 +63,25 @@ struct Model {
   std::vector<std::string> classes;  // of one-vs-one and one-vs-rest
   Matrix support_vectors;  // scaled features; every sample once, however many tasks it supports
   std::vector<Index> training_row;  // per support vector: its row in the training data
-  Index training_rows = 0;          // of the whole training table
+  Index training_rows =
+      0;  // of the whole training table; tables of extensions count on, one behind the other
   std::vector<TaskModel> tasks;
   Groups groups;
-  Certificate certificate;
-  std::string fingerprint;  // of the training data
+  Certificate certificate;  // of the tasks that were trained first
+  std::string fingerprint;  // of their data
+  std::vector<Extension> extensions;
   bool operator==(const Model&) const;
 };
 
-// Either every task is calibrated, or none; a model without tasks is not.
-bool is_calibrated(const Model& model);
+// Tasks are calibrated one by one: of those that an extension adds, none is.
+bool is_calibrated(const TaskModel& task);
+bool is_calibrated(const Model& model);    // every task is; a model without tasks is not
+bool has_calibration(const Model& model);  // some task is
+
+// The edges of an extension, in the order of its pair duals.
+TaskGraph edges_of(const Extension& extension);
+
+// The model as it was before any extension.
+Model base_of(const Model& model);
 
 }  // namespace coterie

@@ -36,18 +36,19 @@ double smallest_over_weights(const std::vector<double>& c, double p) {
   return -p_norm(negative, std::isinf(p) ? 1 : p / (p - 1));
 }
 
-void check_fit_to_model(const Model& model, const Dataset& data,
+// The tasks of the data are those of the model from number `first` on, `count` of them.
+void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
                         const PrecomputedMatrices& precomputed) {
-  if (data.tasks.size() != model.tasks.size())
+  if (std::ssize(data.tasks) != count)
     throw InputError(
         fmt::format("The data has {} tasks, the model {}; verify needs the training data.",
-                    data.tasks.size(), model.tasks.size()));
+                    data.tasks.size(), count));
   if (data.features != model.features)
     throw InputError(
         "The features of the data are not those of the model; verify needs the training data.");
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     const Task& task = data.tasks[t];
-    const TaskModel& fitted = model.tasks[t];
+    const TaskModel& fitted = model.tasks[static_cast<std::size_t>(first) + t];
     if (task.name != fitted.name || task.size() != fitted.n)
       throw InputError(
           fmt::format("Task {} of the data is '{}' with {} samples, of the model '{}' with {}; "
@@ -142,27 +143,159 @@ void check_scaling(const Model& model, const Dataset& data, std::vector<std::str
   }
 }
 
+// How far a number leaves its set, and what it is when that is too far.
+void note_infeasible(Verification& check, double amount, double allowed, const std::string& what) {
+  check.infeasibility = std::max(check.infeasibility, amount);
+  if (!(amount <= allowed)) check.findings.push_back(fmt::format("{} (by {:.3g})", what, amount));
+}
+
+Matrix scaled(const Model& model, Matrix X) {
+  if (model.scaling.kind != Scaling::Kind::none)
+    for (Index i = 0; i < X.rows(); ++i)
+      for (Index j = 0; j < X.cols(); ++j)
+        X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
+  return X;
+}
+
+// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha).
+struct TaskValues {
+  double primal = 0, alpha_sum = 0;
+  std::vector<double> S;
+};
+
+// X is scaled; its row 0 is row `first_row` of all training rows.
+TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
+                          const Matrix& X, Index first_row, const PrecomputedMatrices& precomputed,
+                          Verification& check) {
+  const std::size_t M = model.kernels.size();
+  const double p = model.settings.norm;
+  const auto infeasible = [&](double amount, double allowed, const std::string& what) {
+    note_infeasible(check, amount, allowed, what);
+  };
+  TaskValues values;
+  values.S.assign(M, 0);
+  std::vector<double> theta(M);
+  double theta_sum = 0;
+  for (std::size_t m = 0; m < M; ++m) {
+    theta[m] = task.theta[static_cast<Index>(m)];
+    infeasible(std::max(0.0, -theta[m]), 1e-12,
+               fmt::format("a kernel weight of task '{}' is negative", task.name));
+    theta_sum += theta[m];
+  }
+  if (p == 1)
+    infeasible(std::abs(theta_sum - 1), 1e-9,
+               fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
+  else
+    infeasible(std::max(0.0, p_norm(theta, p) - 1), 1e-9,
+               fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
+
+  const Index n = samples.size();
+  Index positive = 0;
+  for (Index i = 0; i < n; ++i) positive += samples.y[i] > 0;
+  double balance = 0;
+  for (std::size_t k = 0; k < task.sample.size(); ++k) {
+    const Index i = task.sample[k];
+    const double alpha = task.alpha[static_cast<Index>(k)];
+    double bound = task.C;
+    if (model.settings.class_weight == "balanced")
+      bound *= static_cast<double>(n) /
+               (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
+    infeasible(std::max({0.0, -alpha, alpha - bound}) / bound, 1e-9,
+               fmt::format("an alpha of task '{}' leaves its box", task.name));
+    if (task.y[static_cast<Index>(k)] != samples.y[i])
+      check.findings.push_back(
+          fmt::format("a support vector of task '{}' has another label in the data", task.name));
+    const Index row = samples.rows[static_cast<std::size_t>(i)];
+    if (model.training_row[static_cast<std::size_t>(task.support[k])] != first_row + row)
+      check.findings.push_back(
+          fmt::format("a support vector of task '{}' is another row of the data", task.name));
+    else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
+      check.findings.push_back(
+          fmt::format("a support vector of task '{}' differs from its row of the data", task.name));
+    balance += alpha * samples.y[i];
+    values.alpha_sum += alpha;
+  }
+  infeasible(std::abs(balance) / (task.C * static_cast<double>(n)), 1e-9,
+             fmt::format("y'alpha of task '{}' is not 0", task.name));
+
+  double hinge = 0;
+  double norm_squared = 0;
+  std::vector<Index> place(static_cast<std::size_t>(n),
+                           -1);  // of a sample among the support vectors
+  for (std::size_t k = 0; k < task.sample.size(); ++k)
+    place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
+  for (Index i = 0; i < n; ++i) {
+    const Index row = samples.rows[static_cast<std::size_t>(i)];
+    double f = 0;
+    const Index at = place[static_cast<std::size_t>(i)];
+    const double beta_i = at < 0 ? 0 : task.alpha[at] * samples.y[i];
+    for (std::size_t m = 0; m < M; ++m) {
+      if (theta[m] == 0 && beta_i == 0) continue;
+      double K_beta = 0;
+      for (std::size_t k = 0; k < task.sample.size(); ++k) {
+        const Index j = task.sample[k];
+        const double value = base_kernel(model.kernels[m], X, row,
+                                         samples.rows[static_cast<std::size_t>(j)], precomputed);
+        K_beta += task.alpha[static_cast<Index>(k)] * samples.y[j] * value /
+                  model.divisors[static_cast<Index>(m)];
+      }
+      f += theta[m] * K_beta;
+      values.S[m] += beta_i * K_beta;
+    }
+    double bound = task.C;
+    if (model.settings.class_weight == "balanced")
+      bound *= static_cast<double>(n) /
+               (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
+    hinge += bound * std::max(0.0, 1 - samples.y[i] * (f + task.bias));
+  }
+  for (std::size_t m = 0; m < M; ++m) norm_squared += theta[m] * values.S[m];
+  values.primal = norm_squared / 2 + hinge;
+  return values;
+}
+
+// The gap, and what the model says of it.
+void compare(const Certificate& stated, double tolerance, Verification& check) {
+  const double scale = std::max(1.0, std::abs(check.primal));
+  check.gap = (check.primal - check.dual) / scale;
+  check.primal_difference = std::abs(check.primal - stated.primal) / scale;
+  check.dual_difference = std::abs(check.dual - stated.dual) / scale;
+  if (!(check.primal_difference <= 1e-7))
+    check.findings.push_back(fmt::format("the objective is {:.10g}, not {:.10g} as stated",
+                                         check.primal, stated.primal));
+  if (!(check.dual_difference <= 1e-7))
+    check.findings.push_back(
+        fmt::format("the dual value is {:.10g}, not {:.10g} as stated", check.dual, stated.dual));
+  if (stated.status == "converged" && !(check.gap <= tolerance * (1 + 1e-6) + 1e-9))
+    check.findings.push_back(fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}",
+                                         check.gap, tolerance));
+}
+
+void check_groups(const Model& model, Verification& check) {
+  check.groups_exact = true;
+  for (const std::vector<Index>& group : model.groups)
+    for (const Index t : group)
+      if (model.tasks[static_cast<std::size_t>(t)].theta !=
+          model.tasks[static_cast<std::size_t>(group.front())].theta)
+        check.groups_exact = false;
+  if (!check.groups_exact)
+    check.findings.emplace_back("the kernel weights of a group are not equal");
+}
+
 }  // namespace
 
-Verification verify(const Model& model, const Dataset& data,
+Verification verify(const Model& extended, const Dataset& data,
                     const PrecomputedMatrices& precomputed) {
-  check_fit_to_model(model, data, precomputed);
+  const Model model = base_of(extended);
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
   Verification check;
   const std::size_t T = model.tasks.size();
   const std::size_t M = model.kernels.size();
   const double lambda = model.certificate.lambda;
   const double p = model.settings.norm;
   const auto infeasible = [&](double amount, double allowed, const std::string& what) {
-    check.infeasibility = std::max(check.infeasibility, amount);
-    if (!(amount <= allowed)) check.findings.push_back(fmt::format("{} (by {:.3g})", what, amount));
+    note_infeasible(check, amount, allowed, what);
   };
-
-  Matrix X = data.X;
-  if (model.scaling.kind != Scaling::Kind::none)
-    for (Index i = 0; i < X.rows(); ++i)
-      for (Index j = 0; j < X.cols(); ++j)
-        X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
-
+  const Matrix X = scaled(model, data.X);
   check_scaling(model, data, check.findings);
   check_divisors(model, data, X, precomputed, check.findings);
   const LambdaChoice wanted = parse_lambda(model.settings.lambda);
@@ -170,89 +303,13 @@ Verification verify(const Model& model, const Dataset& data,
     check.findings.push_back(fmt::format("lambda is {:.10g}, not {} as the settings say", lambda,
                                          model.settings.lambda));
 
-  // Per task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha).
-  std::vector<std::vector<double>> S(T, std::vector<double>(M, 0));
-  std::vector<double> alpha_sum(T, 0);
+  std::vector<std::vector<double>> S;  // [task]
   for (std::size_t t = 0; t < T; ++t) {
-    const TaskModel& task = model.tasks[t];
-    const Task& samples = data.tasks[t];
-    std::vector<double> theta(M);
-    double theta_sum = 0;
-    for (std::size_t m = 0; m < M; ++m) {
-      theta[m] = task.theta[static_cast<Index>(m)];
-      infeasible(std::max(0.0, -theta[m]), 1e-12,
-                 fmt::format("a kernel weight of task '{}' is negative", task.name));
-      theta_sum += theta[m];
-    }
-    if (p == 1)
-      infeasible(std::abs(theta_sum - 1), 1e-9,
-                 fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
-    else
-      infeasible(std::max(0.0, p_norm(theta, p) - 1), 1e-9,
-                 fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
-
-    const Index n = samples.size();
-    Index positive = 0;
-    for (Index i = 0; i < n; ++i) positive += samples.y[i] > 0;
-    double balance = 0;
-    for (std::size_t k = 0; k < task.sample.size(); ++k) {
-      const Index i = task.sample[k];
-      const double alpha = task.alpha[static_cast<Index>(k)];
-      double bound = task.C;
-      if (model.settings.class_weight == "balanced")
-        bound *= static_cast<double>(n) /
-                 (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
-      infeasible(std::max({0.0, -alpha, alpha - bound}) / bound, 1e-9,
-                 fmt::format("an alpha of task '{}' leaves its box", task.name));
-      if (task.y[static_cast<Index>(k)] != samples.y[i])
-        check.findings.push_back(
-            fmt::format("a support vector of task '{}' has another label in the data", task.name));
-      const Index row = samples.rows[static_cast<std::size_t>(i)];
-      if (model.training_row[static_cast<std::size_t>(task.support[k])] != row)
-        check.findings.push_back(
-            fmt::format("a support vector of task '{}' is another row of the data", task.name));
-      else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
-        check.findings.push_back(fmt::format(
-            "a support vector of task '{}' differs from its row of the data", task.name));
-      balance += alpha * samples.y[i];
-      alpha_sum[t] += alpha;
-    }
-    infeasible(std::abs(balance) / (task.C * static_cast<double>(n)), 1e-9,
-               fmt::format("y'alpha of task '{}' is not 0", task.name));
-
-    double hinge = 0;
-    double norm_squared = 0;
-    std::vector<Index> place(static_cast<std::size_t>(n),
-                             -1);  // of a sample among the support vectors
-    for (std::size_t k = 0; k < task.sample.size(); ++k)
-      place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
-    for (Index i = 0; i < n; ++i) {
-      const Index row = samples.rows[static_cast<std::size_t>(i)];
-      double f = 0;
-      const Index at = place[static_cast<std::size_t>(i)];
-      const double beta_i = at < 0 ? 0 : task.alpha[at] * samples.y[i];
-      for (std::size_t m = 0; m < M; ++m) {
-        if (theta[m] == 0 && beta_i == 0) continue;
-        double K_beta = 0;
-        for (std::size_t k = 0; k < task.sample.size(); ++k) {
-          const Index j = task.sample[k];
-          const double value = base_kernel(model.kernels[m], X, row,
-                                           samples.rows[static_cast<std::size_t>(j)], precomputed);
-          K_beta += task.alpha[static_cast<Index>(k)] * samples.y[j] * value /
-                    model.divisors[static_cast<Index>(m)];
-        }
-        f += theta[m] * K_beta;
-        S[t][m] += beta_i * K_beta;
-      }
-      double bound = task.C;
-      if (model.settings.class_weight == "balanced")
-        bound *= static_cast<double>(n) /
-                 (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
-      hinge += bound * std::max(0.0, 1 - samples.y[i] * (f + task.bias));
-    }
-    for (std::size_t m = 0; m < M; ++m) norm_squared += theta[m] * S[t][m];
-    check.primal += norm_squared / 2 + hinge;
-    check.dual += alpha_sum[t];
+    const TaskValues values =
+        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check);
+    check.primal += values.primal;
+    check.dual += values.alpha_sum;
+    S.push_back(values.S);
   }
 
   // Edges: every pair, or those of the task graph.
@@ -311,28 +368,80 @@ Verification verify(const Model& model, const Dataset& data,
     check.dual += smallest_over_weights(sum, p);
   }
 
-  check.gap = (check.primal - check.dual) / std::max(1.0, std::abs(check.primal));
-  const double scale = std::max(1.0, std::abs(check.primal));
-  check.primal_difference = std::abs(check.primal - model.certificate.primal) / scale;
-  check.dual_difference = std::abs(check.dual - model.certificate.dual) / scale;
-  if (!(check.primal_difference <= 1e-7))
-    check.findings.push_back(fmt::format("the objective is {:.10g}, not {:.10g} as stated",
-                                         check.primal, model.certificate.primal));
-  if (!(check.dual_difference <= 1e-7))
-    check.findings.push_back(fmt::format("the dual value is {:.10g}, not {:.10g} as stated",
-                                         check.dual, model.certificate.dual));
-  if (model.certificate.status == "converged" &&
-      !(check.gap <= model.settings.tolerance * (1 + 1e-6) + 1e-9))
-    check.findings.push_back(fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}",
-                                         check.gap, model.settings.tolerance));
-  check.groups_exact = true;
-  for (const std::vector<Index>& group : model.groups)
-    for (const Index t : group)
-      if (model.tasks[static_cast<std::size_t>(t)].theta !=
-          model.tasks[static_cast<std::size_t>(group.front())].theta)
-        check.groups_exact = false;
-  if (!check.groups_exact)
-    check.findings.emplace_back("the kernel weights of a group are not equal");
+  compare(model.certificate, model.settings.tolerance, check);
+  check_groups(model, check);
+  return check;
+}
+
+Verification verify_extension(const Model& model, std::size_t number, const Dataset& data) {
+  const Extension& added = model.extensions.at(number);
+  const Certificate& proof = added.certificate;
+  const Index old = added.base_tasks;
+  check_fit_to_model(model, old, added.tasks, data, {});
+  if (data.X.rows() != added.rows)
+    throw InputError(
+        fmt::format("The data has {} rows, that of the extension {}.", data.X.rows(), added.rows));
+  Index first_row = model.training_rows;
+  for (std::size_t k = number; k < model.extensions.size(); ++k)
+    first_row -= model.extensions[k].rows;
+  Verification check;
+  const std::size_t M = model.kernels.size();
+  const Matrix X = scaled(model, data.X);
+  std::vector<std::vector<double>> c;  // [new task] -1/2 S + the pull of the pair duals
+  for (std::size_t u = 0; u < data.tasks.size(); ++u) {
+    const TaskValues values = recompute_task(model, model.tasks[static_cast<std::size_t>(old) + u],
+                                             data.tasks[u], X, first_row, {}, check);
+    check.primal += values.primal;
+    check.dual += values.alpha_sum;
+    c.emplace_back();
+    for (const double S : values.S) c.back().push_back(-S / 2);
+  }
+
+  // Old weights are given numbers: an edge to one adds nu'a to the dual value, and pulls the new task alone.
+  const TaskGraph edges = edges_of(added);
+  const bool paired = proof.lambda > 0 && std::isfinite(proof.lambda);
+  if (paired && proof.nu.rows() != std::ssize(edges))
+    throw InputError("The model does not hold one pair dual for every pair of tasks.");
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Edge& edge = edges[i];
+    const TaskModel& t = model.tasks[static_cast<std::size_t>(edge.t)];
+    const TaskModel& s = model.tasks[static_cast<std::size_t>(edge.s)];
+    double distance = 0;
+    double length = 0;
+    for (std::size_t m = 0; m < M; ++m) {
+      const Index k = static_cast<Index>(m);
+      distance += std::pow(t.theta[k] - s.theta[k], 2);
+      if (!paired) continue;
+      const double nu = proof.nu(static_cast<Index>(i), k);
+      length += nu * nu;
+      if (edge.t < old)
+        check.dual += nu * t.theta[k];
+      else
+        c[static_cast<std::size_t>(edge.t - old)][m] += nu;
+      c[static_cast<std::size_t>(edge.s - old)][m] -= nu;
+    }
+    if (paired) {
+      check.primal += proof.lambda * edge.weight * std::sqrt(distance);
+      note_infeasible(
+          check, std::max(0.0, std::sqrt(length) / proof.lambda - edge.weight),
+          1e-9 * std::max(1.0, edge.weight),
+          fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball", t.name, s.name));
+    } else if (std::isinf(proof.lambda)) {
+      note_infeasible(
+          check, std::sqrt(distance), 0,
+          fmt::format("tasks '{}' and '{}' differ though lambda is infinite", t.name, s.name));
+    }
+  }
+  for (std::size_t u = 0; u < c.size(); ++u) {
+    if (!std::isinf(proof.lambda)) {
+      check.dual += smallest_over_weights(c[u], model.settings.norm);
+      continue;
+    }
+    const Vector& theta = model.tasks[static_cast<std::size_t>(old) + u].theta;  // the one choice
+    for (std::size_t m = 0; m < M; ++m) check.dual += c[u][m] * theta[static_cast<Index>(m)];
+  }
+  compare(proof, added.tolerance, check);
+  check_groups(model, check);
   return check;
 }
 

@@ -20,8 +20,13 @@ struct Verification {
   std::vector<std::string> findings;  // what is wrong, in words; empty for a sound model
 };
 
-// `data` is the raw training data, cast into tasks as in training. Throws InputError when it does not fit the model at all.
+// `data` is the raw training data, cast into tasks as in training. Throws InputError when it does not fit the model at all. Of an
+// extended model this checks what was trained first.
 Verification verify(const Model& model, const Dataset& data,
                     const PrecomputedMatrices& precomputed = {});
+
+// The proof of one extension, from the data that it added. The weights of older tasks, the scaling and the divisors are numbers that its
+// problem states.
+Verification verify_extension(const Model& model, std::size_t number, const Dataset& data);
 
 }  // namespace coterie

@@ -85,6 +85,9 @@ double character_width(char32_t c) {
   return 1.05;  // East Asian, symbols
 }
 
+[[maybe_unused]] bool is_plain(double value) {  // asserts ask
+  return std::isfinite(value) && std::abs(value) < 1e7;
+}
 
 std::string stroke_attributes(const Stroke& stroke) {
   std::string out = fmt::format(" stroke=\"{}\"", stroke.colour);

@@ -1,0 +1,237 @@
+// coterie extend: new tasks against a fitted model.
+#include "coterie/mtmkl/extend.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "command.hpp"
+#include "coterie/data/names.hpp"
+#include "coterie/io/model_file.hpp"
+#include "coterie/io/task_graph.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct ExtendOptions {
+  std::string model_path, output_path, links, lambda;
+  DataOptions data;
+  OutputOptions output;
+  double C = std::numeric_limits<double>::quiet_NaN();  // until it is given
+  double tolerance = ExtendSettings().tolerance;
+  Index max_steps = ExtendSettings().max_steps;
+  int threads = 0;
+};
+
+Dataset read_new_tasks(const ExtendOptions& options, const Model& model) {
+  const std::string source = file_list(options.data.paths);
+  Samples samples = read_data(options.data, {model.features, true});
+  if (samples.tasks.empty())
+    throw InputError(
+        fmt::format("{}: there is no task column, but new tasks need names of their own. Add a "
+                    "column 'task', name it with --task, or write FILE:NAME.",
+                    source));
+  try {
+    Dataset data = cast_into_tasks(std::move(samples), model.casting);
+    check_extension(model, data);
+    return data;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+// Links between tasks of the model change nothing, so they are taken for mistakes.
+TaskGraph read_links(const std::string& path, const Model& model, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const TaskModel& task : model.tasks) names.push_back(task.name);
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  const Index old = std::ssize(model.tasks);
+  TaskGraph graph;
+  for (const TaskLink& link : read_task_graph(path, names)) {
+    const auto [t, s] = std::minmax(link.t, link.s);
+    if (s < old)
+      throw InputError(fmt::format(
+          "{}: '{}' and '{}' are both tasks of the model, which stay as they are. List links of "
+          "new tasks only.",
+          path, names[static_cast<std::size_t>(t)], names[static_cast<std::size_t>(s)]));
+    if (link.weight > 0) graph.push_back({t, s, link.weight});
+  }
+  return graph;
+}
+
+ExtendSettings settings_of(const ExtendOptions& options) {
+  ExtendSettings settings;
+  settings.tolerance = options.tolerance;
+  settings.max_steps = options.max_steps;
+  settings.threads = options.threads;
+  if (!std::isnan(options.C)) settings.C = options.C;
+  if (!options.lambda.empty()) {
+    if (options.lambda.ends_with("max"))
+      throw InputError(fmt::format(
+          "--lambda is '{}'; for new tasks it must be a number >= 0, or inf. Shares of lambda_max "
+          "are for train.",
+          options.lambda));
+    settings.lambda = parse_lambda(options.lambda).value;
+  }
+  return settings;
+}
+
+std::string advice(const Extension& added) {
+  const Certificate& proof = added.certificate;
+  const std::string reached =
+      fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, added.tolerance);
+  if (interrupted())
+    return fmt::format("stopped by a signal: {}. What was reached so far was kept.", reached);
+  if (proof.status == to_string(Status::stalled))
+    return fmt::format(
+        "no further progress within the precision of the numbers: {}. Extend again with a larger "
+        "--tolerance.",
+        reached);
+  return fmt::format(
+      "stopped after {}: {}. Extend again with a larger --max-steps or a larger --tolerance.",
+      plural(proof.outer_steps, "outer step"), reached);
+}
+
+void print_json_result(const ExtendOptions& options, const Model& model, double seconds) {
+  const Extension& added = model.extensions.back();
+  const Certificate& proof = added.certificate;
+  const Json all = json_fit(model);
+  Json out;
+  out["status"] = proof.status;
+  out["objective"] = json_number(proof.primal);
+  out["dual"] = json_number(proof.dual);
+  out["gap"] = json_number(proof.gap);
+  out["outer_steps"] = proof.outer_steps;
+  out["seconds"] = seconds;
+  out["lambda"] = json_number(proof.lambda);
+  out["tolerance"] = json_number(added.tolerance);
+  out["base_tasks"] = added.base_tasks;
+  out["kernels"] = all["kernels"];
+  out["tasks"] = Json::array();
+  for (Index t = added.base_tasks; t < std::ssize(model.tasks); ++t) {
+    Json task = all["tasks"][static_cast<std::size_t>(t)];
+    task["C"] = json_number(model.tasks[static_cast<std::size_t>(t)].C);
+    out["tasks"].push_back(std::move(task));
+  }
+  out["groups"] = all["groups"];
+  out["model"] = options.output_path;
+  print_json(out);
+}
+
+void print_result(const ExtendOptions& options, const Model& model, double seconds) {
+  const Extension& added = model.extensions.back();
+  const Certificate& proof = added.certificate;
+  fmt::print("{} added to {}; lambda {:.5g}\n", plural(added.tasks, "task"),
+             plural(added.base_tasks, "task"), proof.lambda);
+  fmt::print("{}, {}, status {}\n\n", proof_text(proof.primal, proof.gap),
+             plural(proof.outer_steps, "outer step"), proof.status);
+  const std::vector<Index> group = group_of_tasks(model);
+  Table table({"new task", "n", "support", "group", "shares its kernel with", "kernel"}, "lrrrll");
+  for (std::size_t t = static_cast<std::size_t>(added.base_tasks); t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    std::vector<std::string> others = group_names(model, static_cast<std::size_t>(group[t] - 1));
+    std::erase(others, task.name);
+    table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.support.size()),
+               fmt::to_string(group[t]), others.empty() ? "nobody" : list_names(others, 4),
+               weights_text(task.theta, model.kernels)});
+  }
+  fmt::print("{}\n{}; model: {} (look at it with: coterie inspect {})\n", table.text(),
+             seconds_text(seconds), options.output_path, options.output_path);
+}
+
+int run_extend(const ExtendOptions& options) {
+  std::vector<std::string> inputs = options.data.paths;
+  inputs.push_back(options.model_path);
+  check_output(options.output_path, "the extended model", inputs);
+  if (std::filesystem::exists(options.output_path) &&
+      !std::filesystem::is_regular_file(options.output_path))
+    throw InputError(
+        fmt::format("--output: {} is not a regular file; a model needs one.", options.output_path));
+  ExtendSettings settings = settings_of(options);
+  Stopwatch watch;
+  Monitor monitor(options.output.quiet);
+  const Model model = read_model(options.model_path);
+  monitor.phase("reading " + file_list(options.data.paths));
+  Dataset data = read_new_tasks(options, model);
+  if (!options.links.empty()) {
+    settings.links = read_links(options.links, model, data);
+  } else if (!model.certificate.complete && !options.output.quiet) {
+    monitor.clear();
+    fmt::print(stderr,
+               "note: the model was trained with a task graph; the new tasks are drawn to all of "
+               "its tasks alike. Say otherwise with --links FILE.\n");
+  }
+  if (has_calibration(model) && !options.output.quiet) {
+    monitor.clear();
+    fmt::print(
+        stderr,
+        "note: the model is calibrated; its own tasks keep their probabilities, the new ones "
+        "have scores only. For probabilities of all, train anew with all tasks.\n");
+  }
+  monitor.phase(fmt::format("adding {}", plural(std::ssize(data.tasks), "task")));
+  set_stage(Stage::stoppable);
+  const Model extended = extend(model, std::move(data), settings, monitor.callback());
+  set_stage(Stage::writing);
+  write_model(extended, options.output_path);
+  monitor.clear();
+  if (options.output.json)
+    print_json_result(options, extended, watch.seconds());
+  else
+    print_result(options, extended, watch.seconds());
+  const Extension& added = extended.extensions.back();
+  if (added.certificate.status == to_string(Status::converged)) return exit_done;
+  fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n", advice(added),
+             options.output_path, added.certificate.status);
+  return exit_short;
+}
+
+}  // namespace
+
+void add_extend(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<ExtendOptions>();
+  CLI::App& command = add_command(
+      program, "extend",
+      "Add new tasks to a fitted model, whose own tasks stay as they are to the last bit. The new "
+      "ones are drawn to the kernels of all others, may join their groups, and come with a proof "
+      "of their own (check it with: coterie verify extended.h5 NEW_DATA). Old tasks that are "
+      "calibrated stay so; new ones have scores, but no probabilities",
+      "coterie data generate --tasks 8 -o all.csv && grep -v t08 all.csv > old.csv && grep -E "
+      "'task|t08' all.csv > new.csv\n"
+      "  coterie train old.csv -o model.h5\n"
+      "  coterie extend model.h5 new.csv -o extended.h5",
+      options, run_extend, chosen);
+  command.add_option("MODEL", options->model_path, "model file of `coterie train` or `extend`")
+      ->required()
+      ->type_name("");
+  add_paths(command, options->data);
+  command.add_option("-o,--output", options->output_path, "where the extended model goes (needed)")
+      ->type_name("FILE");
+  add_columns(command, options->data);
+  command
+      .add_option("--lambda", options->lambda,
+                  "how strongly new tasks are drawn to the others and to each other (a number >= "
+                  "0, or inf; default: the model's)")
+      ->type_name("TEXT");
+  add_number(command, "-C,--C", options->C, "cost of a training error of the new tasks",
+             "a number > 0")
+      .default_str("the model's");
+  add_number(command, "--tolerance", options->tolerance, "relative duality gap at which it is done",
+             "a number > 0");
+  add_number(command, "--max-steps", options->max_steps,
+             "outer steps after which the solver gives up", "a whole number >= 1", Index{1});
+  command
+      .add_option("--links", options->links,
+                  "CSV task_a,task_b[,weight]: the pairs drawn together, each with a new task "
+                  "(default: all)")
+      ->type_name("FILE");
+  add_threads(command, options->threads);
+  add_quiet(command, options->output);
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app

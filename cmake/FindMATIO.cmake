@@ -1,0 +1,10 @@
+# libmatio reads and writes MATLAB files: the target matio::matio. Debian's package has no CMake configuration of its own.
+find_path(MATIO_INCLUDE_DIR matio.h)
+find_library(MATIO_LIBRARY matio)
+mark_as_advanced(MATIO_INCLUDE_DIR MATIO_LIBRARY)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(MATIO REQUIRED_VARS MATIO_LIBRARY MATIO_INCLUDE_DIR)
+if(MATIO_FOUND AND NOT TARGET matio::matio)
+  add_library(matio::matio UNKNOWN IMPORTED)
+  set_target_properties(matio::matio PROPERTIES IMPORTED_LOCATION "${MATIO_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${MATIO_INCLUDE_DIR}")
+endif()

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "coterie/io/idx_file.hpp"
+#include "coterie/io/write_table.hpp"
+
+namespace coterie {
+namespace {
+
+enum class Format { none, csv, libsvm, mat, idx };
+
+std::string without_gz(const std::string& path) {
+  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+}
+
+Format format_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(without_gz(path)).extension().string();
+  if (extension == ".csv" || extension == ".tsv" || extension == ".tab") return Format::csv;
+  if (extension == ".svm" || extension == ".libsvm" || extension == ".svmlight")
+    return Format::libsvm;
+  if (path.ends_with(".mat")) return Format::mat;
+  const std::optional<detail::IdxName> idx = detail::parse_idx_name(path);
+  return idx && !idx->stem.ends_with("labels") ? Format::idx : Format::none;
+}
+
+// A task's name as a part of a file's name.
+std::string file_part(std::string name) {
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.';
+      },
+      '_');
+  return name;
+}
+
+// The file of a task: "a/b.svm.gz" gives "a/b-task.svm.gz".
+std::string task_path(const std::string& path, const std::string& task) {
+  if (const auto idx = detail::parse_idx_name(path)) return idx->images_of(file_part(task));
+  const std::string plain = without_gz(path),
+                    extension = std::filesystem::path(plain).extension().string();
+  return plain.substr(0, plain.size() - extension.size()) + "-" + file_part(task) + extension +
+         path.substr(plain.size());
+}
+
+WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format format) {
+  std::vector<std::string> paths;
+  for (const std::string& task : samples.tasks) {
+    paths.push_back(task_path(path, task));
+    if (std::ranges::count(paths, paths.back()) > 1) {
+      throw InputError(
+          fmt::format("tasks would share the file {}; rename them, or write CSV.", paths.back()));
+    }
+  }
+  WrittenFiles written{{}, true};
+  for (std::size_t t = 0; t < paths.size(); ++t) {
+    std::vector<std::string> files = {paths[t]};
+    if (format == Format::idx)
+      files = write_idx(samples, paths[t], static_cast<Index>(t));
+    else
+      write_libsvm(samples, paths[t], static_cast<Index>(t));
+    written.files.insert(written.files.end(), files.begin(), files.end());
+  }
+  return written;
+}
+
+}  // namespace
+
+bool names_a_table(const std::string& path) { return format_of(path) != Format::none; }
+
+void check_table_name(const std::string& path) {
+  if (names_a_table(path)) return;
+  if (path.ends_with(".mat.gz")) {
+    throw InputError(
+        fmt::format("{}: MATLAB files are compressed inside; let the name end in .mat.", path));
+  }
+  throw InputError(
+      fmt::format("{}: the ending must say the format: .csv, .tsv, .svm or .idx, perhaps followed "
+                  "by .gz, or .mat.",
+                  path));
+}
+
+WrittenFiles write_samples(const Samples& samples, const std::string& path) {
+  check_table_name(path);
+  const Format format = format_of(path);
+  const bool one_task = format == Format::libsvm || format == Format::idx;
+  if (one_task && samples.tasks.size() > 1) return write_tasks(samples, path, format);
+  if (format == Format::idx) return {write_idx(samples, path)};
+  if (format == Format::libsvm)
+    write_libsvm(samples, path);
+  else if (format == Format::mat)
+    write_mat(samples, path);
+  else
+    write_csv(samples, path);
+  return {{path}};
+}
+
+}  // namespace coterie

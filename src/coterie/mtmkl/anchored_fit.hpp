@@ -1,0 +1,47 @@
+// New tasks u beside kernel weights a that stay as they are. docs/maths.md (E1), (E2).
+//
+//   minimise   sum_u J_u(theta_u)  +  lambda sum_i w_i ||theta_t - theta_s||        theta_u in D                           (E1)
+//
+// edge i = (t, s), t an anchor or a new task, s a new task. As in the joint problem (fit.hpp), whatever produced the numbers,
+//
+//   primal(theta, w, b)  >=  optimum  >=  dual(alpha, nu),       ||nu_i|| <= lambda w_i,
+//   dual(alpha, nu) = sum_u [ 1'alpha_u + min_{theta in D} (c_u - 1/2 S_u(alpha_u))'theta ] + sum over edges to anchors of nu_i'a,    (E2)
+//
+// c_u the sum of nu_i over the edges where u comes first minus that where it comes last. Method: proximal Newton steps, each minimising
+// the quadratic model of the J_u plus the penalty (anchored_step.hpp), with a line search; it stops when
+//
+//   primal - dual <= gap_tolerance * max(1, |primal|).
+#pragma once
+
+#include "coterie/mtmkl/fit.hpp"
+
+namespace coterie {
+
+struct AnchoredTasks {
+  const std::vector<TaskGrams>& grams;  // [u]
+  const std::vector<Vector>& y;         // [u]
+  const std::vector<Vector>& C;         // [u]
+  double lambda =
+      0;  // infinite: every new task has an edge to an anchor, and all of a part to the same
+  const Matrix& anchors;   // A x M, all different
+  const TaskGraph& graph;  // points 0 .. A-1 are the anchors, A + u is new task u; weights > 0
+  WeightSet weights;       // D
+};
+
+struct AnchoredFit {
+  Matrix theta;               // U x M
+  std::vector<Vector> alpha;  // [u]
+  Vector bias;                // U
+  Vector task_objective;      // U, primal value of every task's SVM
+  Matrix nu;                  // edges x M; no rows where lambda is 0 or infinite
+  std::vector<Index> joined;  // [u] the first point that u shares its weights with; A + u: none
+  double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
+  Index outer_steps = 0;
+  Status status = Status::converged;
+};
+
+// Of the settings, `solver` and `memory` are not used.
+AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& settings,
+                           const ProgressCallback& progress = {});
+
+}  // namespace coterie

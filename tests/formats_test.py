@@ -1,0 +1,269 @@
+"""Every format read, written and converted into every other by the program; files of SciPy; damaged files."""
+
+import gzip
+import itertools
+import os
+import random
+import struct
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from support import csv_text, gzipped, small_rows
+
+TASKS = ("a", "b")
+# The formats, by a name to write and the names to read then, with the tasks that a format does not keep.
+FORMATS = {
+    "csv": ("d.csv", ["d.csv"]),
+    "tsv.gz": ("d.tsv.gz", ["d.tsv.gz"]),
+    "svm": ("d.svm", ["d-a.svm:a", "d-b.svm:b"]),
+    "svm.gz": ("d.svm.gz", ["d-a.svm.gz:a", "d-b.svm.gz:b"]),
+    "mat": ("d.mat", ["d.mat"]),
+    "idx": ("d.idx", ["d-a.idx:a", "d-b.idx:b"]),
+    "idx-images.gz": ("d-images-idx3-double.gz", ["d-a-images-idx3-double.gz:a", "d-b-images-idx3-double.gz:b"]),
+}
+
+
+def unequal_rows(seed=3):
+    """Rows of two tasks of different sizes, with numbers that are hard to write and labels that every format holds."""
+    source = random.Random(seed)
+    rows = [[*row[:3], row[3], row[4]] for row in small_rows(tasks=TASKS, n=9, seed=seed, labels=("-1", "3"))][:-4]
+    for row in rows:
+        row[0] = source.gauss(0, 1) * 10 ** source.randint(-30, 30)
+    rows[0][1], rows[1][1], rows[2][1] = 5e-324, 1.7976931348623157e308, 0.1 + 0.2
+    return rows
+
+
+def cells(arrays):
+    out = np.empty((1, len(arrays)), dtype=object)
+    out[0, :] = arrays
+    return out
+
+
+def tasks_of_arrays(seed=1, sizes=(6, 3, 9), features=4):
+    source = np.random.default_rng(seed)
+    X = [source.normal(size=(n, features)) * (source.random((n, features)) < 0.7) for n in sizes]
+    Y = [np.where(np.arange(n) % 2 == 0, 1.0, -1.0).reshape(-1, 1) for n in sizes]
+    return X, Y
+
+
+def table_of_arrays(X, Y, labels=("-1", "1")):
+    rows = [[*map(repr, map(float, x)), labels[int(y > 0)], t + 1]
+            for t, (block, column) in enumerate(zip(X, Y)) for x, y in zip(block, column)]
+    return [[float(v) for v in row[:-2]] + [str(row[-2]), str(row[-1])] for row in rows]
+
+
+def read_rows(coterie, *paths):
+    """The table as the program reads it: through CSV, parsed again."""
+    coterie("data", "convert", *paths, "read-back.csv")
+    lines = (coterie.folder / "read-back.csv").read_text().splitlines()
+    names = lines[0].split(",")
+    width = len([name for name in names if name not in ("label", "task")])
+    return [[float(v) for v in fields[:width]] + fields[width:] for fields in (line.split(",") for line in lines[1:])]
+
+
+@pytest.mark.parametrize("first, second", itertools.permutations(FORMATS, 2))
+def test_every_pair_of_formats_round_trips(coterie, first, second):
+    rows = unequal_rows()
+    text = csv_text(rows)
+    coterie.write("start.csv", text)
+    (coterie.folder / "one").mkdir()
+    (coterie.folder / "two").mkdir()
+    coterie("data", "convert", "start.csv", f"one/{FORMATS[first][0]}")
+    coterie("data", "convert", *[f"one/{name}" for name in FORMATS[first][1]], f"two/{FORMATS[second][0]}")
+    back = read_rows(coterie, *[f"two/{name}" for name in FORMATS[second][1]])
+    assert back == [[float(v) for v in row[:3]] + [row[3], row[4]] for row in rows]
+
+
+def test_whole_pixels_are_written_as_bytes(coterie):
+    rows = [[i, 255 - i, 7, 3 * i, str(i % 3)] for i in range(60)]
+    coterie.write("p.csv", "f1,f2,f3,f4,label\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    document = coterie("data", "convert", "p.csv", "p-images-idx3-ubyte.gz", "--json").json
+    assert document == {"rows": 60, "features": 4, "files": ["p-images-idx3-ubyte.gz", "p-labels-idx1-ubyte.gz"], "file_per_task": False}
+    images = gzip.decompress((coterie.folder / "p-images-idx3-ubyte.gz").read_bytes())
+    assert images[:16] == struct.pack(">BBBBIII", 0, 0, 8, 3, 60, 2, 2) and len(images) == 16 + 240
+    assert list(images[16:24]) == [0, 255, 7, 0, 1, 254, 7, 3]
+    assert gzip.decompress((coterie.folder / "p-labels-idx1-ubyte.gz").read_bytes())[8:11] == b"\0\1\2"
+    assert read_rows(coterie, "p-images-idx3-ubyte.gz") == rows
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("form", ["malsar", "landmine", "sparse", "single", "plain"])
+def test_files_of_scipy(coterie, form, compressed):
+    X, Y = tasks_of_arrays()
+    labels = ("-1", "1")
+    expected = table_of_arrays(X, Y)
+    if form == "malsar":
+        content = {"X": cells(X), "Y": cells(Y), "comment": "made by a test", "options": {"lambda": 3}}
+    elif form == "landmine":
+        content = {"feature": cells(X), "label": cells([(y > 0).astype(np.uint8).T for y in Y])}
+        expected = table_of_arrays(X, Y, ("0", "1"))
+    elif form == "sparse":
+        content = {"x": cells([scipy.sparse.csc_matrix(x) for x in X]), "y": cells([scipy.sparse.csc_matrix(y) for y in Y])}
+    elif form == "single":
+        content = {"X": cells([x.astype(np.float32) for x in X]), "Y": cells([y > 0 for y in Y])}
+        expected = table_of_arrays([x.astype(np.float32).astype(float) for x in X], Y, ("0", "1"))
+    else:
+        content = {"data": np.vstack(X), "TARGET": np.vstack(Y).T.astype(np.int16), "task": np.repeat([1, 2, 3], [len(x) for x in X])}
+    scipy.io.savemat(coterie.folder / "s.mat", content, do_compression=compressed)
+    assert read_rows(coterie, "s.mat") == expected
+    document = coterie("data", "describe", "s.mat", "--json").json
+    assert [task["rows"] for task in document["tasks"]] == [6, 3, 9] and [task["name"] for task in document["tasks"]] == ["1", "2", "3"]
+    coterie("train", "s.mat", "-o", "m.h5", "--kernels", "gauss:1", "--quiet", "--json")
+    coterie("predict", "m.h5", "s.mat", "-o", "p.csv")
+
+
+def test_text_labels_between_scipy_and_the_program(coterie):
+    scipy.io.savemat(coterie.folder / "t.mat", {"X": np.arange(6.0).reshape(3, 2), "Y": np.array(["no", "\u00b5 yes", "no"], dtype=object)})
+    assert read_rows(coterie, "t.mat") == [[0.0, 1.0, "no"], [2.0, 3.0, "\u00b5 yes"], [4.0, 5.0, "no"]]
+    coterie("data", "convert", "t.mat", "u.mat")
+    content = scipy.io.loadmat(coterie.folder / "u.mat")
+    assert [str(cell[0]) for cell in content["Y"].ravel()] == ["no", "\u00b5 yes", "no"]
+    assert [str(cell[0]) for cell in content["feature_names"].ravel()] == ["f1", "f2"]
+
+
+def test_scipy_reads_what_is_written(coterie):
+    rows = unequal_rows()
+    coterie.write("d.csv", csv_text(rows))
+    coterie("data", "convert", "d.csv", "d.mat")
+    content = scipy.io.loadmat(coterie.folder / "d.mat")
+    for t, task in enumerate(TASKS):
+        wanted = [row for row in rows if row[-1] == task]
+        assert content["X"][0, t].tolist() == [row[:3] for row in wanted]
+        assert content["Y"][0, t].ravel().tolist() == [float(row[3]) for row in wanted]
+    assert [str(cell[0]) for cell in content["task_names"].ravel()] == list(TASKS)
+
+
+def set_class(dataset, name):
+    """The attribute that MATLAB marks a class with, whose text has no padding of its own."""
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(len(name))
+    h5py.h5a.create(dataset.id, b"MATLAB_class", kind, h5py.h5s.create(h5py.h5s.SCALAR)).write(np.array(name.encode()), mtype=kind)
+
+
+def mat73(path, cells_of):
+    """A MATLAB 7.3 file as MATLAB lays it out: HDF5 behind 512 bytes, cells as references into #refs#, matrices transposed."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        refs = file.create_group("#refs#")
+        for name, arrays in cells_of.items():
+            stored = []
+            for k, array in enumerate(arrays):
+                item = refs.create_dataset(f"{name}{k}", data=np.ascontiguousarray(array.T), compression="gzip")
+                set_class(item, "double")
+                stored.append([item.ref])
+            cell = file.create_dataset(name, data=np.array(stored, dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
+            set_class(cell, "cell")
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: today".ljust(116) + bytes(8) + b"\x00\x02IM"
+    with open(path, "r+b") as file:
+        file.write(header)
+
+
+def test_matlab_73(coterie):
+    X, Y = tasks_of_arrays()
+    mat73(coterie.folder / "s.mat", {"X": X, "Y": Y})
+    assert read_rows(coterie, "s.mat") == table_of_arrays(X, Y)
+
+
+def test_a_dataset_of_73_that_promises_more_than_the_file(coterie):
+    with h5py.File(coterie.folder / "s.mat", "w", userblock_size=512) as file:
+        huge = file.create_dataset("X", shape=(1 << 30, 1 << 20), dtype="f8", chunks=(1024, 1024))
+        set_class(huge, "double")
+    with open(coterie.folder / "s.mat", "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM")
+    assert "s.mat: the file is damaged: an array promises more than the file can hold" in coterie("data", "describe", "s.mat", code=2).err
+
+
+def damaged(content, source):
+    """One of many ways to spoil a file."""
+    content = bytearray(content)
+    kind = source.randrange(4)
+    if kind == 0:
+        return bytes(content[:source.randrange(len(content))])
+    for _ in range(source.randint(1, 4)):
+        at = source.randrange(len(content))
+        content[at] = content[at] ^ 1 << source.randrange(8) if kind == 1 else source.choice((0, 1, 0x7f, 0x80, 0xff))
+    return bytes(content)
+
+
+@pytest.fixture(scope="module")
+def small_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    X, Y = tasks_of_arrays(sizes=(3, 2), features=2)
+    scipy.io.savemat(folder / "plain.mat", {"X": cells(X), "Y": cells(Y)})
+    scipy.io.savemat(folder / "packed.mat", {"X": cells(X), "Y": cells(Y)}, do_compression=True)
+    scipy.io.savemat(folder / "sparse.mat", {"X": scipy.sparse.csc_matrix(X[0]), "Y": np.array(["a", "b", "a"], dtype=object)})
+    mat73(folder / "new.mat", {"X": X, "Y": Y})
+    pixels = struct.pack(">BBBBIII", 0, 0, 8, 3, 3, 2, 2) + bytes(range(12))
+    (folder / "p-images-idx3-ubyte").write_bytes(pixels)
+    (folder / "z-images-idx3-ubyte.gz").write_bytes(gzip.compress(pixels, mtime=0))
+    (folder / "d.idx").write_bytes(struct.pack(">BBBBII", 0, 0, 14, 2, 2, 2) + struct.pack(">4d", 1, 2, 3, 4))
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["plain.mat", "packed.mat", "sparse.mat", "new.mat", "p-images-idx3-ubyte", "z-images-idx3-ubyte.gz", "d.idx"])
+def test_damaged_files_end_in_a_table_or_a_message(coterie, small_files, name):
+    source = random.Random(name)
+    coterie("data", "describe", coterie.write(name, small_files[name]))
+    refused = 0
+    for _ in range(29):
+        coterie.write(name, damaged(small_files[name], source))
+        result = coterie("data", "describe", name, "--json", code=None, timeout=60)
+        assert result.code in (0, 2), result.describe()
+        if result.code == 2:
+            assert result.err.startswith(f"error: {name}: ") and result.out == "", result.describe()
+            refused += 1
+    assert refused > 5
+
+
+def test_several_tasks_in_a_format_of_one_are_announced(coterie):
+    coterie.write("d.csv", csv_text(unequal_rows()))
+    for ending, count in ((".svm", 2), (".idx", 4)):
+        out = coterie("data", "convert", "d.csv", f"e{ending}").out
+        assert "one file for each of the 2 tasks: this format holds one task a file" in out
+        document = coterie("data", "convert", "d.csv", f"e{ending}", "--json").json
+        assert document["file_per_task"] is True and len(document["files"]) == count
+    assert coterie("data", "convert", "d.csv", "e.mat", "--json").json["file_per_task"] is False
+
+
+def test_a_failed_conversion_leaves_nothing(coterie):
+    coterie.write("d.csv", "f1,label\n1,bus\n2,van\n")
+    coterie.write("d.idx", "older")
+    before = coterie.files()
+    assert "d.idx: the label 'bus' is no whole number" in coterie("data", "convert", "d.csv", "d.idx", code=2).err
+    assert "d.mat.gz: MATLAB files are compressed inside" in coterie("data", "convert", "d.csv", "d.mat.gz", code=2).err
+    assert coterie.files() == before
+
+
+def test_messages_name_options_as_they_are_typed(coterie):
+    for option, value in (("--tasks", "0"), ("--samples", "1"), ("--block", "0"), ("--noise", "0.9"), ("--positive", "1"), ("--spread", "2")):
+        assert f"error: {option} is {value}; it must be" in coterie("data", "generate", "-o", "p.csv", option, value, code=2).err
+    crowd = coterie("data", "generate", "-o", "p.csv", "--tasks", "1000000", "--samples", "1000000", code=2).err
+    assert "error: --tasks x --samples x --groups x --block is 12000000000000; it must be at most 1e10." in crowd
+    coterie.write("d.csv", csv_text(small_rows()))
+    assert coterie("data", "convert", "d.csv", "d.csv", code=2).err.startswith("error: d.csv is also an input")
+
+
+def test_names_of_data_list_can_be_used(coterie):
+    (coterie.folder / "shelf" / "mine").mkdir(parents=True)
+    coterie.write("shelf/mine/data.csv.gz", gzipped(csv_text(small_rows())))
+    coterie.write("d.csv", csv_text(unequal_rows()))
+    coterie("data", "convert", "d.csv", "shelf/d.mat")
+    coterie("data", "convert", "d.csv", "shelf/d.idx")
+    names = [entry["name"] for entry in coterie("data", "list", "--json", environment={"COTERIE_DATA": "shelf"}).json["data"]]
+    assert names == ["digits", "shelf/d-a.idx", "shelf/d-b.idx", "shelf/d.mat", "shelf/mine/data.csv.gz"]
+    for name in names:
+        assert coterie("data", "describe", name, "--json").json["rows"] > 0
+        assert name in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out
+
+
+def test_mnist(coterie):
+    if not os.environ.get("COTERIE_DATA"):
+        pytest.skip("COTERIE_DATA is not set: MNIST is not read")
+    folder = os.path.join(os.environ["COTERIE_DATA"], "mnist")
+    document = coterie("data", "describe", f"{folder}/t10k-images-idx3-ubyte.gz", "--json").json
+    assert (document["rows"], document["features"]) == (10000, 784)
+    assert document["classes"] == {"0": 980, "1": 1135, "2": 1032, "3": 1010, "4": 982, "5": 892, "6": 958, "7": 1028, "8": 974, "9": 1009}
+    assert max(column["max"] for column in document["columns"]) == 255
