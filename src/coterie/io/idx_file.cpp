@@ -1,5 +1,7 @@
 #include "coterie/io/idx_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -21,7 +23,7 @@ std::optional<IdxName> parse_idx_name(const std::string& path) {
   };
   if (take(".gz")) out.gz = ".gz";
   for (const IdxType& type : idx_types) {
-    if (out.type == nullptr && take("-" + std::string(type.name))) out.type = &type;
+    if (out.type == nullptr && take(fmt::format("-{}", type.name))) out.type = &type;
   }
   if (!rest.empty() && rest.back() >= '1' && rest.back() <= '9') {
     out.dimensions = rest.back() - '0';
@@ -50,7 +52,7 @@ namespace {
 std::string ending(const IdxName& name, int dimensions, const IdxType* type) {
   std::string text = name.separator + "idx";
   if (name.dimensions > 0) text += std::to_string(dimensions);
-  if (name.type != nullptr) text += "-" + std::string(type->name);
+  if (name.type != nullptr) text += fmt::format("-{}", type->name);
   return text + name.gz;
 }
 

@@ -102,8 +102,8 @@ TEST_F(Idx, RoundTripsBitForBit) {
     samples.labels = round % 3 == 0 ? Names{"-70000", "300"} : Names{"0", "255"};
     for (Index i = 0; i < n; ++i) samples.label.push_back(i % 2);
     if (n == 1) samples.labels.pop_back();
-    for (Index j = 1; j <= d; ++j) samples.features.push_back("f" + std::to_string(j));
-    const std::string stem = "r" + std::to_string(round);
+    for (Index j = 1; j <= d; ++j) samples.features.push_back(fmt::format("f{}", j));
+    const std::string stem = fmt::format("r{}", round);
     for (const char* name : {".idx", "z.idx.gz", "-images-idx3-double.gz", "-images-idx2"}) {
       const Names files = write_idx(samples, path(stem + name));
       EXPECT_EQ(files.size(), 2U);
