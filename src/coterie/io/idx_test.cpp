@@ -1,4 +1,6 @@
 // IDX files: what is read, what is written, and every message.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "coterie/data/planted.hpp"
