@@ -36,6 +36,7 @@ void calibrate_model(Model& model, const Dataset& data, const TrainSettings& set
   if (interrupted() || monitor.timed_out()) return;
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, problem.threads};
   search.storage = storage_within(search, options.folds, 0.5 * memory_budget(problem));
+  search.memory = 0.5 * plan_fit(problem, settings, extras, data, true).kernels;
   monitor.phase("calibrating");
   const std::vector<Vector> scores = cross_validated_scores(
       search, fold_tasks(data, options.folds, static_cast<std::uint64_t>(options.seed)),

@@ -135,7 +135,7 @@ int run_evaluate(const EvaluateOptions& options) {
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
   const Predictions predictions =
-      predict_rows(model, samples, cross, options.threads, source, options.new_task);
+      predict_rows(model, samples, cross, options.threads, source, options.new_task, &monitor);
   const Evaluation result = evaluate_predictions(model, samples, predictions, source);
   monitor.clear();
   if (options.output.json)

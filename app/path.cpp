@@ -597,6 +597,9 @@ int run_path(const PathOptions& options) {
                     Storage::on_demand,
                     options.problem.threads};
   search.storage = storage_within(search, 1, 0.5 * memory_budget(options.problem));
+  PathSettings path_settings = options.path;
+  path_settings.memory =
+      0.5 * plan_fit(options.problem, options.settings, extras, data, options.output.quiet).kernels;
   GramCache cache;
   const Fold fold = std::move(
       make_folds(search, {split}, parse_normalisation(options.settings.normalise), cache).front());
@@ -628,7 +631,7 @@ int run_path(const PathOptions& options) {
     if (journal) journal->append(encode(point));
   };
   Result result{
-      data, walk_path(fold, data, options.settings, options.path, options.problem.threads, hooks),
+      data, walk_path(fold, data, options.settings, path_settings, options.problem.threads, hooks),
       {},   {},
       {},   {}};
   if (result.path.stopped) return stopped();

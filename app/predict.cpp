@@ -134,8 +134,9 @@ int run_predict(const PredictOptions& options) {
   const Samples samples = read_data(options.data, {model.features, false});
   const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions = predict_rows(model, samples, cross, options.threads,
-                                               file_list(options.data.paths), options.new_task);
+  const Predictions predictions =
+      predict_rows(model, samples, cross, options.threads, file_list(options.data.paths),
+                   options.new_task, &monitor);
   monitor.clear();
 
   const auto write = [&](const ByteSink& sink) {

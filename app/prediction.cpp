@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
@@ -196,7 +197,7 @@ void name_labels(const Model& model, PartPredictions& part) {
 
 Predictions predict_rows(const Model& model, const Samples& samples,
                          const PrecomputedMatrices& cross, int threads, const std::string& source,
-                         const std::string& new_task) {
+                         const std::string& new_task, Monitor* monitor) {
   check_cross(model, samples, cross);
   if (!new_task.empty()) tasks_of_new(model, new_task);  // a wrong one is said, needed or not
   Predictions out;
@@ -211,9 +212,11 @@ Predictions predict_rows(const Model& model, const Samples& samples,
       for (Index start = 0; start < rows; start += chunk_rows)
         pieces.push_back({p, c, start, std::min(chunk_rows, rows - start)});
   }
+  std::atomic<Index> done = 0;
   parallel_for(std::ssize(pieces), threads, [&](Index i) {
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
     score(model, samples, cross, piece, out.parts[piece.part]);
+    if (monitor) monitor->share(++done, std::ssize(pieces), "pieces");
   });
   for (PartPredictions& part : out.parts) {
     const bool calibrated = std::ranges::all_of(part.tasks, [&](Index t) {

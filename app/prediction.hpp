@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coterie/mtmkl/model.hpp"
+#include "progress.hpp"
 
 namespace coterie::app {
 
@@ -35,7 +36,7 @@ struct Predictions {
 //   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
 Predictions predict_rows(const Model& model, const Samples& samples,
                          const PrecomputedMatrices& cross, int threads, const std::string& source,
-                         const std::string& new_task = {});
+                         const std::string& new_task = {}, Monitor* monitor = nullptr);
 
 // Throws InputError that says how to get a calibrated model, unless some task of this one is. `option` needs it.
 void require_calibration(const Model& model, const std::string& path, const std::string& option);

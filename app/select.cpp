@@ -411,6 +411,10 @@ int run_select(const SelectOptions& options) {
   SearchData search{
       data, plan.settings, extras, plan.grid.C.back(), Storage::on_demand, options.problem.threads};
   search.storage = storage_within(search, std::ssize(splits), 0.5 * memory_budget(options.problem));
+  TrainSettings largest = plan.settings;  // what is too large is said before the search
+  largest.C = plan.grid.C.back();
+  search.memory =
+      0.5 * plan_fit(options.problem, largest, extras, data, options.output.quiet).kernels;
   const double read_seconds = watch.lap();
 
   const bool earlier = Journal::exists(journal_path);
@@ -466,7 +470,7 @@ int run_select(const SelectOptions& options) {
 
   const TrainSettings settings = settings_at(plan.settings, plan.grid, outcome.chosen);
   monitor.phase("fitting the choice on all rows");
-  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
+  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
   const Prepared prepared = prepare(data, settings, extras, options.problem.threads);
   monitor.clear();
   note_bounded(prepared, settings, options.output.quiet);

@@ -9,6 +9,7 @@
 #include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
+#include "coterie/data/split.hpp"
 #include "coterie/io/model_file.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -101,7 +102,13 @@ int run_train(const TrainOptions& options) {
   const MemoryPlan memory =
       plan_fit(options.problem, options.settings, extras, data, options.output.quiet);
   std::string mark = fingerprint(data);
-  const Dataset raw = options.calibration.wanted() ? data : Dataset{};
+  Dataset raw;
+  if (options.calibration.wanted()) {
+    raw = data;
+    // What cannot be folded is said before the fit.
+    fold_tasks(raw, options.calibration.folds,
+               static_cast<std::uint64_t>(options.calibration.seed));
+  }
   phases.read = watch.lap();
 
   monitor.phase(fmt::format("preparing kernels of {}", plural(std::ssize(data.tasks), "task")));

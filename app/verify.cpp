@@ -79,6 +79,7 @@ void print_verification(const Part& part, const Verification& check) {
 }
 
 int run_verify(const VerifyOptions& options) {
+  set_stage(Stage::reading_only);
   const Model model = read_model(options.model_path);
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
@@ -96,8 +97,10 @@ int run_verify(const VerifyOptions& options) {
                     source, what, options.model_path, mark, what, part.fingerprint));
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
   monitor.phase("recomputing the certificate by plain loops");
-  const Verification check = part.extension ? verify_extension(model, *part.extension, data)
-                                            : verify(model, data, matrices);
+  const auto progress = [&](Index done, Index samples) { monitor.share(done, samples, "samples"); };
+  const Verification check = part.extension
+                                 ? verify_extension(model, *part.extension, data, progress)
+                                 : verify(model, data, matrices, progress);
   monitor.clear();
   if (options.output.json)
     print_json(json_verification(part, check));

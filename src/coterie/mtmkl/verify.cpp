@@ -166,7 +166,7 @@ struct TaskValues {
 // X is scaled; its row 0 is row `first_row` of all training rows.
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const Matrix& X, Index first_row, const PrecomputedMatrices& precomputed,
-                          Verification& check) {
+                          Verification& check, const std::function<void()>& one_done) {
   const std::size_t M = model.kernels.size();
   const double p = model.settings.norm;
   const auto infeasible = [&](double amount, double allowed, const std::string& what) {
@@ -225,6 +225,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   for (std::size_t k = 0; k < task.sample.size(); ++k)
     place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
   for (Index i = 0; i < n; ++i) {
+    one_done();
     const Index row = samples.rows[static_cast<std::size_t>(i)];
     double f = 0;
     const Index at = place[static_cast<std::size_t>(i)];
@@ -281,10 +282,19 @@ void check_groups(const Model& model, Verification& check) {
     check.findings.emplace_back("the kernel weights of a group are not equal");
 }
 
+// Reports every sample that is done.
+std::function<void()> counting(const Dataset& data, const VerifyProgress& progress) {
+  if (!progress) return [] {};
+  Index all = 0;
+  for (const Task& task : data.tasks) all += task.size();
+  return [&progress, all, done = Index{0}]() mutable { progress(done++, all); };
+}
+
 }  // namespace
 
 Verification verify(const Model& extended, const Dataset& data,
-                    const PrecomputedMatrices& precomputed) {
+                    const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
   Verification check;
@@ -306,7 +316,7 @@ Verification verify(const Model& extended, const Dataset& data,
   std::vector<std::vector<double>> S;  // [task]
   for (std::size_t t = 0; t < T; ++t) {
     const TaskValues values =
-        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check);
+        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check, one_done);
     check.primal += values.primal;
     check.dual += values.alpha_sum;
     S.push_back(values.S);
@@ -373,7 +383,9 @@ Verification verify(const Model& extended, const Dataset& data,
   return check;
 }
 
-Verification verify_extension(const Model& model, std::size_t number, const Dataset& data) {
+Verification verify_extension(const Model& model, std::size_t number, const Dataset& data,
+                              const VerifyProgress& progress) {
+  const std::function<void()> one_done = counting(data, progress);
   const Extension& added = model.extensions.at(number);
   const Certificate& proof = added.certificate;
   const Index old = added.base_tasks;
@@ -390,7 +402,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   std::vector<std::vector<double>> c;  // [new task] -1/2 S + the pull of the pair duals
   for (std::size_t u = 0; u < data.tasks.size(); ++u) {
     const TaskValues values = recompute_task(model, model.tasks[static_cast<std::size_t>(old) + u],
-                                             data.tasks[u], X, first_row, {}, check);
+                                             data.tasks[u], X, first_row, {}, check, one_done);
     check.primal += values.primal;
     check.dual += values.alpha_sum;
     c.emplace_back();

@@ -3,6 +3,7 @@
 // task graph are part of the problem that the model states.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,14 @@ struct Verification {
 
 // `data` is the raw training data, cast into tasks as in training. Throws InputError when it does not fit the model at all. Of an
 // extended model this checks what was trained first.
+using VerifyProgress = std::function<void(Index done, Index samples)>;
 Verification verify(const Model& model, const Dataset& data,
-                    const PrecomputedMatrices& precomputed = {});
+                    const PrecomputedMatrices& precomputed = {},
+                    const VerifyProgress& progress = {});
 
 // The proof of one extension, from the data that it added. The weights of older tasks, the scaling and the divisors are numbers that its
 // problem states.
-Verification verify_extension(const Model& model, std::size_t number, const Dataset& data);
+Verification verify_extension(const Model& model, std::size_t number, const Dataset& data,
+                              const VerifyProgress& progress = {});
 
 }  // namespace coterie

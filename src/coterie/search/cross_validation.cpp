@@ -15,8 +15,9 @@ std::vector<Vector> cross_validated_scores(
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };
   for (const Fold& fold :
        make_folds(search, splits, parse_normalisation(search.settings.normalise), cache)) {
-    const Fitted fitted = fit_prepared(fold.prepared, search.settings, search.threads,
-                                       [&](const Progress&) { return go_on(); });
+    const Fitted fitted = fit_prepared(
+        fold.prepared, search.settings, search.threads, [&](const Progress&) { return go_on(); },
+        search.memory);
     ++done;
     if (fitted.fit.status == Status::stopped || !go_on()) return {};
     for (std::size_t t = 0; t < scores.size(); ++t) {

@@ -5,6 +5,7 @@
 // set of matrices serves them all; scaled features differ from fold to fold, and so each fold has its own.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct SearchData {
   double largest_C = 1;  // of all fits, before weights of classes and tasks
   Storage storage = Storage::stored;
   int threads = 0;
+  double memory = std::numeric_limits<double>::infinity();  // bytes for kernel values of the fits
 };
 
 // The kernels of one fold are those of its own scaling; without scaling they are those of any other fold. `rows` are the training rows.

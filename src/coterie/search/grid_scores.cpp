@@ -100,6 +100,8 @@ class SheetScorer {
     out.gap_tolerance = search_.settings.tolerance;
     out.max_outer_steps = search_.settings.max_steps;
     out.threads = threads;
+    // Fits that run side by side share what there is.
+    out.memory = threads == 1 ? search_.memory / thread_count(search_.threads) : search_.memory;
     return out;
   }
 

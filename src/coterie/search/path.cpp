@@ -18,9 +18,9 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 class Walker {
  public:
-  Walker(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+  Walker(const Fold& fold, const Dataset& data, const TrainSettings& settings, double memory,
          const PathHooks& hooks)
-      : fold_(fold), data_(data), settings_(settings), hooks_(hooks) {}
+      : fold_(fold), data_(data), settings_(settings), memory_(memory), hooks_(hooks) {}
 
   MtmklProblem problem(double lambda) const {
     const Prepared& p = fold_.prepared;
@@ -35,6 +35,7 @@ class Walker {
     fit_settings.gap_tolerance = settings_.tolerance;
     fit_settings.max_outer_steps = settings_.max_steps;
     fit_settings.threads = threads;
+    fit_settings.memory = memory_;
     WarmStart start;
     if (above) {
       start.theta = above->fit.theta;
@@ -79,6 +80,7 @@ class Walker {
   const Fold& fold_;
   const Dataset& data_;
   const TrainSettings& settings_;
+  double memory_;
   const PathHooks& hooks_;
   std::mutex mutex_;
   std::atomic<bool> stop_ = false;
@@ -150,7 +152,7 @@ Changes changes_between(Index tasks, const Groups& lower, const Groups& upper) {
 LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
                      const PathSettings& path_settings, int threads, const PathHooks& hooks) {
   LambdaPath path;
-  Walker walker(fold, data, settings, hooks);
+  Walker walker(fold, data, settings, path_settings.memory / thread_count(threads), hooks);
   std::optional<PathPoint> common = walker.take(infinite, nullptr, threads);
   if (common) {
     path.points.push_back(std::move(*common));

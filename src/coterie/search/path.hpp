@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct PathSettings {
   double ratio = 1.25;       // between the lambdas of the ladder
   double resolution = 0.02;  // a merge is located to this share of its lambda
   double finest = 1e-3;      // intervals with several events are halved down to this
-  Index most_points = 1000;  // then refinement ends
+  double memory = std::numeric_limits<double>::infinity();  // bytes for kernel values of the fits
+  Index most_points = 1000;                                 // then refinement ends
 };
 
 struct PathPoint {
