@@ -33,12 +33,18 @@ function(coterie_precompile target)
   target_precompile_headers(${target} PRIVATE <Eigen/Core> <functional> <string> <vector> ${ARGN})
 endfunction()
 
+# For code that takes no time when it runs.
+function(coterie_build_quickly target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release,Check>>:-O1>)
+endfunction()
+
 function(coterie_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   coterie_compile_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main)
   coterie_precompile(${name} <gtest/gtest.h>)
+  coterie_build_quickly(${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
