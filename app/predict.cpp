@@ -26,14 +26,6 @@ struct PredictOptions {
   int threads = 0;
 };
 
-// A field of a CSV file, in quotes where it needs them.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\t ") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 bool has_parts(const Predictions& predictions) {
   return predictions.parts.size() > 1 || !predictions.parts.front().name.empty();
 }
@@ -64,9 +56,9 @@ void write_table(const Model& model, const Predictions& predictions, bool scores
   if (binary) header += ",score";
   if (has_calibration(model)) header += ",probability";
   for (std::size_t c = 0; probabilities && c < model.classes.size(); ++c)
-    header += "," + quoted("probability:" + model.classes[c]);
+    header += "," + csv_field("probability:" + model.classes[c]);
   for (std::size_t t = 0; !binary && scores && t < model.tasks.size(); ++t)
-    header += "," + quoted(model.tasks[t].name);
+    header += "," + csv_field(model.tasks[t].name);
   sink(header + "\n");
   fmt::memory_buffer line;
   for (std::size_t i = 0; i < predictions.place.size(); ++i) {
@@ -75,8 +67,8 @@ void write_table(const Model& model, const Predictions& predictions, bool scores
     line.clear();
     const auto out = fmt::appender(line);
     fmt::format_to(out, "{}", i + 1);
-    if (with_task) fmt::format_to(out, ",{}", quoted(part.name));
-    fmt::format_to(out, ",{}", quoted(part.label[static_cast<std::size_t>(position)]));
+    if (with_task) fmt::format_to(out, ",{}", csv_field(part.name));
+    fmt::format_to(out, ",{}", csv_field(part.label[static_cast<std::size_t>(position)]));
     if (binary) fmt::format_to(out, ",{}", part.scores(position, 0));
     if (has_calibration(model))
       fmt::format_to(out, "{}", probability_cell(printed_probability(model, part, position)));

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "calibration.hpp"
@@ -13,6 +12,7 @@
 #include "coterie/io/model_file.hpp"
 #include "coterie/report/heat_map.hpp"
 #include "coterie/search/choice.hpp"
+#include "numbers.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -139,45 +139,33 @@ std::string point_text(const Grid& grid, const GridPoint& point) {
                      lambda_label(at.lambda), at.norm, at.normalise);
 }
 
-// Rows of the search as records of the journal: numbers only.
+// Rows of the search as records of the journal.
 std::string encode(const RowKey& key, const RowScores& row) {
-  std::vector<double> numbers = {static_cast<double>(key.round),
-                                 static_cast<double>(key.norm),
-                                 static_cast<double>(key.normalise),
-                                 static_cast<double>(key.fold),
-                                 static_cast<double>(key.C),
-                                 row.lambda_max,
-                                 row.worst_gap,
-                                 static_cast<double>(row.fits),
-                                 static_cast<double>(row.outer_steps),
-                                 static_cast<double>(row.reused),
-                                 static_cast<double>(row.short_of_it),
-                                 static_cast<double>(row.values.rows()),
-                                 static_cast<double>(row.values.cols())};
-  numbers.insert(numbers.end(), row.values.data(), row.values.data() + row.values.size());
-  std::string bytes(numbers.size() * sizeof(double), '\0');
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
+  Numbers out;
+  for (const Index part : {key.round, key.norm, key.normalise, key.fold, key.C}) out.add(part);
+  out.add(row.lambda_max);
+  out.add(row.worst_gap);
+  for (const Index count : {row.fits, row.outer_steps, row.reused, row.short_of_it}) out.add(count);
+  out.add(row.values.rows());
+  out.add(row.values.cols());
+  out.add(row.values.data(), row.values.size());
+  return out.bytes();
 }
 
 std::map<RowKey, RowScores> decode(const std::vector<std::string>& records) {
-  constexpr std::size_t head = 13;
   std::map<RowKey, RowScores> rows;
   for (const std::string& record : records) {
-    std::vector<double> numbers(record.size() / sizeof(double));
-    std::memcpy(numbers.data(), record.data(), numbers.size() * sizeof(double));
-    if (numbers.size() < head) continue;
-    const auto whole = [&](std::size_t i) { return static_cast<Index>(numbers[i]); };
-    RowScores row;
-    row.lambda_max = numbers[5];
-    row.worst_gap = numbers[6];
-    row.fits = whole(7);
-    row.outer_steps = whole(8);
-    row.reused = whole(9);
-    row.short_of_it = whole(10);
-    if (static_cast<Index>(numbers.size() - head) != whole(11) * whole(12)) continue;
-    row.values = Eigen::Map<const Matrix>(numbers.data() + head, whole(11), whole(12));
-    rows[{whole(0), whole(1), whole(2), whole(3), whole(4)}] = std::move(row);
+    NumberReader in(record);
+    RowKey key;
+    for (Index* part : {&key.round, &key.norm, &key.normalise, &key.fold, &key.C})
+      *part = in.whole();
+    RowScores& row = rows[key];
+    row.lambda_max = in.number();
+    row.worst_gap = in.number();
+    for (Index* count : {&row.fits, &row.outer_steps, &row.reused, &row.short_of_it})
+      *count = in.whole();
+    const Index lambdas = in.whole();
+    row.values = in.matrix(lambdas, in.whole());
   }
   return rows;
 }

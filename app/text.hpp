@@ -33,6 +33,7 @@ std::string short_number(double value);    // 4 significant digits
 std::string percent(double share);         // "97.53 %"; "-" for NaN
 std::string seconds_text(double seconds);  // "0.42 s"
 std::string plural(Index count, const std::string& noun);
+std::string csv_field(const std::string& text);  // in quotes where it needs them
 
 // "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);

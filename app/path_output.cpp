@@ -1,0 +1,292 @@
+#include "path_output.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/report/affinity.hpp"
+#include "coterie/report/dendrogram.hpp"
+#include "coterie/report/weight_paths.hpp"
+
+namespace coterie::app {
+namespace {
+
+std::vector<std::string> task_names(const Dataset& data) {
+  std::vector<std::string> names;
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  return names;
+}
+
+std::string number(double value) {
+  return std::isnan(value) ? std::string() : fmt::format("{}", value);
+}
+
+std::string points_csv(const PathResult& result) {
+  std::string out =
+      "lambda,share_of_lambda_max,objective,dual,gap,groups,train_accuracy,held_out_accuracy,"
+      "status\n";
+  for (const PathPoint& point : result.path.points)
+    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", point.lambda, result.share(point.lambda),
+                       point.fit.primal, point.fit.dual, point.fit.gap, point.fit.groups.size(),
+                       number(point.train_accuracy), number(point.held_out_accuracy),
+                       to_string(point.fit.status));
+  return out;
+}
+
+std::string weights_csv(const PathResult& result) {
+  std::string out = "lambda,task,group";
+  for (const std::string& kernel : result.kernels) out += "," + csv_field(kernel);
+  out += "\n";
+  for (const PathPoint& point : result.path.points) {
+    std::vector<std::size_t> group(result.data.tasks.size());
+    for (std::size_t g = 0; g < point.fit.groups.size(); ++g)
+      for (const Index t : point.fit.groups[g]) group[static_cast<std::size_t>(t)] = g + 1;
+    for (std::size_t t = 0; t < result.data.tasks.size(); ++t) {
+      out += fmt::format("{},{},{}", point.lambda, csv_field(result.data.tasks[t].name), group[t]);
+      for (const double theta : point.fit.theta.row(static_cast<Index>(t)))
+        out += fmt::format(",{}", theta);
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+std::string merges_csv(const PathResult& result) {
+  std::string out = "event,lambda_from,lambda_to,support,tasks\n";
+  const auto tasks = [&](const std::vector<Index>& members) {
+    return fmt::format("{}", fmt::join(names_of(members, result.data), ";"));
+  };
+  for (const Merge& merge : result.tree.merges)
+    out += fmt::format("merge,{},{},{},{}\n", merge.lower, merge.upper,
+                       result.stability ? number(support(*result.stability, merge.members)) : "",
+                       csv_field(tasks(merge.members)));
+  for (const GroupSplit& split : result.tree.splits) {
+    std::vector<std::string> parts;
+    for (const std::vector<Index>& part : split.parts) parts.push_back(tasks(part));
+    out += fmt::format("split,{},{},,{}\n", split.lower, split.upper,
+                       csv_field(fmt::format("{}", fmt::join(parts, "|"))));
+  }
+  return out;
+}
+
+Dendrogram dendrogram_of(const PathResult& result) {
+  Dendrogram tree;
+  tree.title = "Tasks joining as lambda grows";
+  tree.leaves = task_names(result.data);
+  for (const Merge& merge : result.tree.merges) {
+    TreeMerge node;
+    node.children = merge.children;
+    // Located between two points: drawn in the middle, and at the ends of the path at its points.
+    const bool between = merge.lower > 0 && std::isfinite(merge.upper);
+    const double at = between                      ? std::sqrt(merge.lower * merge.upper)
+                      : std::isfinite(merge.upper) ? merge.upper
+                                                   : merge.lower;
+    node.lambda = result.share(at);
+    if (result.stability) node.support = support(*result.stability, merge.members);
+    tree.merges.push_back(std::move(node));
+  }
+  if (result.chosen) {
+    const double at = result.path.points[*result.chosen].lambda;
+    tree.cut = std::isfinite(at) ? result.share(at) : 1.0;
+  }
+  return tree;
+}
+
+WeightPaths weight_paths_of(const PathResult& result) {
+  WeightPaths paths;
+  paths.title = "Kernel weights along lambda";
+  const auto& points = result.path.points;
+  std::vector<double> shares;
+  for (std::size_t k = points.size(); k-- > 1;) shares.push_back(result.share(points[k].lambda));
+  paths.lambda = Eigen::Map<const Vector>(shares.data(), std::ssize(shares));
+  for (std::size_t t = 0; t < result.data.tasks.size(); ++t) {
+    Matrix theta(std::ssize(shares), std::ssize(result.kernels));
+    for (std::size_t k = points.size(); k-- > 1;)
+      theta.row(std::ssize(points) - 1 - static_cast<Index>(k)) =
+          points[k].fit.theta.row(static_cast<Index>(t));
+    paths.theta.push_back(std::move(theta));
+  }
+  paths.tasks = task_names(result.data);
+  paths.kernels = result.kernels;
+  for (const TreeMerge& merge : dendrogram_of(result).merges) paths.merges.push_back(merge.lambda);
+  return paths;
+}
+
+Affinity affinity_of(const PathResult& result) {
+  const Dendrogram tree = dendrogram_of(result);
+  const Index T = std::ssize(result.data.tasks);
+  Affinity affinity;
+  affinity.title = "How long tasks share a kernel";
+  affinity.value_name = "share of the path, in log lambda, in one group";
+  if (result.stability) {
+    affinity.values = time_together(*result.stability, T);
+    affinity.value_name +=
+        fmt::format("; mean of {} resamples", result.stability->resamples.size());
+  } else {
+    std::vector<double> lambda;
+    std::vector<Groups> groups;
+    for (const PathPoint& point : result.path.points) {
+      lambda.push_back(point.lambda);
+      groups.push_back(point.fit.groups);
+    }
+    affinity.values = time_together(T, lambda, groups);
+  }
+  affinity.names = task_names(result.data);
+  affinity.order = leaf_order(tree);
+  if (tree.cut) affinity.groups = groups_at(tree, *tree.cut);
+  return affinity;
+}
+
+// A word for a node of the tree: its task, or the line of the table where it forms.
+std::string node_name(const PathResult& result, Index node) {
+  const Index T = std::ssize(result.data.tasks);
+  return node < T ? result.data.tasks[static_cast<std::size_t>(node)].name
+                  : fmt::format("[{}]", node - T + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(const std::vector<Index>& members, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const Index t : members) names.push_back(data.tasks[static_cast<std::size_t>(t)].name);
+  return names;
+}
+
+void write_path_folder(const std::string& name, const PathResult& result) {
+  const std::filesystem::path folder = name;
+  const auto write = [&](const char* file, const std::string& text) {
+    write_file_atomically((folder / file).string(), text);
+  };
+  write("path.csv", points_csv(result));
+  write("weights.csv", weights_csv(result));
+  write("merges.csv", merges_csv(result));
+  if (result.path.points.size() > 2) write("weights.svg", as_svg(weight_paths_of(result)));
+  if (result.data.tasks.size() > 1) {
+    write("tree.svg", as_svg(dendrogram_of(result)));
+    write("affinity.svg", as_svg(affinity_of(result)));
+  }
+}
+
+Json json_path(const PathResult& result, const TrainSettings& settings) {
+  Json out = {{"lambda_max", json_number(result.path.lambda_max)},
+              {"C", json_number(settings.C)},
+              {"norm", json_number(settings.norm)},
+              {"tolerance", settings.tolerance},
+              {"resolved", result.path.resolved},
+              {"kernels", result.kernels},
+              {"tasks", task_names(result.data)}};
+  out["points"] = Json::array();
+  for (const PathPoint& point : result.path.points) {
+    Json one = {{"lambda", json_number(point.lambda)},
+                {"objective", json_number(point.fit.primal)},
+                {"dual", json_number(point.fit.dual)},
+                {"gap", json_number(point.fit.gap)},
+                {"status", to_string(point.fit.status)},
+                {"outer_steps", point.fit.outer_steps},
+                {"train_accuracy", json_number(point.train_accuracy)},
+                {"held_out_accuracy", json_number(point.held_out_accuracy)}};
+    one["groups"] = Json::array();
+    for (const std::vector<Index>& group : point.fit.groups)
+      one["groups"].push_back(names_of(group, result.data));
+    one["theta"] = json_matrix(point.fit.theta);
+    out["points"].push_back(std::move(one));
+  }
+  out["merges"] = Json::array();
+  for (const Merge& merge : result.tree.merges) {
+    Json one = {{"tasks", names_of(merge.members, result.data)},
+                {"children", merge.children},
+                {"lambda_from", json_number(merge.lower)},
+                {"lambda_to", json_number(merge.upper)}};
+    if (result.stability) one["support"] = support(*result.stability, merge.members);
+    out["merges"].push_back(std::move(one));
+  }
+  out["splits"] = Json::array();
+  for (const GroupSplit& split : result.tree.splits) {
+    Json parts = Json::array();
+    for (const std::vector<Index>& part : split.parts) parts.push_back(names_of(part, result.data));
+    out["splits"].push_back({{"tasks", names_of(split.members, result.data)},
+                             {"parts", parts},
+                             {"lambda_from", json_number(split.lower)},
+                             {"lambda_to", json_number(split.upper)}});
+  }
+  if (result.stability) {
+    out["resamples"] = result.stability->resamples.size();
+    out["time_together"] =
+        json_matrix(time_together(*result.stability, std::ssize(result.data.tasks)));
+  }
+  return out;
+}
+
+void print_merge_tree(const PathResult& result) {
+  const MergeTree& tree = result.tree;
+  if (tree.merges.empty()) return fmt::print("no tasks join\n");
+  std::vector<std::string> header = {"", "lambda", "/ max", "groups"};
+  if (result.stability) header.emplace_back("support");
+  header.emplace_back("what joins");
+  Table table(header, result.stability ? "lrrrrl" : "lrrrl");
+  Index groups = std::ssize(result.data.tasks);
+  for (std::size_t i = 0; i < tree.merges.size(); ++i) {
+    const Merge& merge = tree.merges[i];
+    groups -= std::ssize(merge.children) - 1;
+    std::vector<std::string> names;
+    for (const Index child : merge.children) names.push_back(node_name(result, child));
+    const bool at_end = merge.lower == 0;
+    std::vector<std::string> cells = {
+        fmt::format("[{}]", i + 1), fmt::format("{}{:.4g}", at_end ? "<= " : "", merge.upper),
+        std::isfinite(merge.upper) ? fmt::format("{:.4f}", result.share(merge.upper)) : "inf",
+        fmt::to_string(groups)};
+    if (result.stability)
+      cells.push_back(fmt::format("{:.0f} %", 100 * support(*result.stability, merge.members)));
+    std::string joined;
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      if (k == 8) {
+        joined += fmt::format(" + {} more", names.size() - k);
+        break;
+      }
+      joined += (k > 0 ? " + " : "") + names[k];
+    }
+    cells.push_back(joined);
+    table.add(std::move(cells));
+  }
+  fmt::print("{}", table.text());
+  for (const GroupSplit& split : tree.splits) {
+    std::vector<std::string> parts;
+    for (const std::vector<Index>& part : split.parts)
+      parts.push_back(fmt::format("{}", fmt::join(names_of(part, result.data), " ")));
+    fmt::print("splits again: together at lambda {:.4g}, apart at {:.4g}: {}\n", split.lower,
+               split.upper, fmt::join(parts, " | "));
+  }
+}
+
+void print_path_points(const PathResult& result) {
+  const bool held_out = !std::isnan(result.path.points.front().held_out_accuracy);
+  std::vector<std::string> header = {"lambda", "/ max", "groups", "objective", "gap", "training"};
+  if (held_out) header.emplace_back("held out");
+  Table table(header, "");
+  // At most twenty lines: the first with each number of groups before others.
+  std::vector<std::size_t> shown;
+  const auto& points = result.path.points;
+  const std::size_t step = std::max<std::size_t>(1, (points.size() + 19) / 20);
+  for (std::size_t k = 0; k < points.size(); k += step) shown.push_back(k);
+  if (shown.back() + 1 != points.size()) shown.push_back(points.size() - 1);
+  for (const std::size_t k : shown) {
+    const PathPoint& point = points[k];
+    std::vector<std::string> cells = {
+        fmt::format("{:.4g}", point.lambda),
+        std::isfinite(point.lambda) ? fmt::format("{:.4f}", result.share(point.lambda)) : "inf",
+        fmt::to_string(point.fit.groups.size()),
+        fmt::format("{:.8g}", point.fit.primal),
+        fmt::format("{:.1e}", point.fit.gap),
+        percent(point.train_accuracy)};
+    if (held_out) cells.push_back(percent(point.held_out_accuracy));
+    table.add(std::move(cells));
+  }
+  fmt::print("{}", table.text());
+  if (shown.size() < points.size())
+    fmt::print("  ({} of {} points; -o FOLDER writes all)\n", shown.size(), points.size());
+}
+
+}  // namespace coterie::app
