@@ -27,7 +27,7 @@ struct PathOptions {
   TrainSettings settings;
   PathSettings path;
   std::optional<double> hold_out;
-  std::optional<Index> groups;
+  Index groups = 0;  // 0: no model is asked for
   Index bootstrap = 0;
   Index seed = 1;
   std::string folder, model_path;
@@ -43,6 +43,7 @@ std::string description(const PathOptions& options, const std::string& mark,
   run["hold_out"] = options.hold_out.value_or(0);
   run["seed"] = options.seed;
   for (const auto& [task, C] : extras.task_C) run["task_C"][task] = C;
+  run["complete"] = extras.complete;
   for (const Edge& edge : extras.graph) run["graph"].push_back({edge.t, edge.s, edge.weight});
   for (const auto& [name, matrix] : extras.precomputed)
     run["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
@@ -50,39 +51,37 @@ std::string description(const PathOptions& options, const std::string& mark,
 }
 
 // The fit at a point's lambda on the training side, as a model.
-int write_group_model(const PathOptions& options, const PathResult& result, const Split& split,
+Model fit_group_model(const PathOptions& options, const PathResult& result, const Split& split,
                       const TrainExtras& extras, Monitor& monitor) {
-  const PathPoint& point = result.path.points[*result.chosen];
-  const Index found = std::ssize(point.fit.groups);
   TrainSettings settings = options.settings;
-  settings.lambda = fmt::format("{}", point.lambda);
+  settings.lambda = fmt::format("{}", result.path.points[*result.chosen].lambda);
   monitor.phase("fitting the model");
+  monitor.aim(settings.tolerance);
   Dataset data = options.hold_out ? subset(result.data, split.train) : result.data;
   std::string mark = fingerprint(data);
-  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
+  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
   const Prepared prepared = prepare(std::move(data), settings, extras, options.problem.threads);
   const Fitted fitted =
-      fit_prepared(prepared, settings, options.problem.threads, {}, memory.kernels);
-  const Model model = make_model(prepared, settings, fitted, std::move(mark));
-  write_model(model, options.model_path);
-  monitor.clear();
+      fit_prepared(prepared, settings, options.problem.threads, monitor.callback(), memory.kernels);
+  return make_model(prepared, settings, fitted, std::move(mark));
+}
+
+void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
+  const PathPoint& point = result.path.points[*result.chosen];
+  const Index found = std::ssize(point.fit.groups);
   const Index groups = std::ssize(model.groups);
-  if (!options.output.json) {
-    fmt::print("\nmodel with {} at lambda {:.6g} ({:.4f} of lambda_max): {}\n",
-               plural(groups, "group"), point.lambda, result.share(point.lambda),
-               options.model_path);
-    if (options.hold_out) fmt::print("  trained without the held-out rows\n");
-    if (found != *options.groups)
-      fmt::print("  no point of the path has {}; {} is the nearest number\n",
-                 plural(*options.groups, "group"), found);
-    if (groups != found)
-      fmt::print(
-          "  fitted from nothing it has {} instead of the path's {}: two groups are "
-          "within the tolerance of joining\n",
-          groups, found);
-    fmt::print("\n{}", groups_text(model));
-  }
-  return fitted.fit.status == Status::converged ? exit_done : exit_short;
+  fmt::print("\nmodel with {} at lambda {:.6g} ({:.4f} of lambda_max): {}\n",
+             plural(groups, "group"), point.lambda, result.share(point.lambda), options.model_path);
+  if (options.hold_out) fmt::print("  trained without the held-out rows\n");
+  if (found != options.groups)
+    fmt::print("  no point of the path has {}; {} is the nearest number\n",
+               plural(options.groups, "group"), found);
+  if (groups != found)
+    fmt::print(
+        "  fitted from nothing it has {} instead of the path's {}: two groups are within the "
+        "tolerance of joining\n",
+        groups, found);
+  fmt::print("\n{}", groups_text(model));
 }
 
 void check_options(const PathOptions& options) {
@@ -101,7 +100,7 @@ void check_options(const PathOptions& options) {
   inside(options.path.smallest, 1, "--smallest");
   inside(options.path.resolution, 1, "--resolution");
   if (options.hold_out) inside(*options.hold_out, 1, "--hold-out");
-  if (options.groups.has_value() != !options.model_path.empty())
+  if ((options.groups > 0) != !options.model_path.empty())
     throw InputError(
         "--groups and --model belong together: how many groups, and where the model goes.");
   if (options.resume && options.folder.empty())
@@ -125,8 +124,8 @@ int run_path(const PathOptions& options) {
   const Dataset data = read_problem(options.problem);
   check_dataset(data);
   const TrainExtras extras = read_extras(options.problem, options.settings, data);
-  if (options.groups && *options.groups > std::ssize(data.tasks))
-    throw InputError(fmt::format("--groups is {}, but there are only {}.", *options.groups,
+  if (options.groups > std::ssize(data.tasks))
+    throw InputError(fmt::format("--groups is {}, but there are only {}.", options.groups,
                                  plural(std::ssize(data.tasks), "task")));
   const auto seed = static_cast<std::uint64_t>(options.seed);
   Split split;
@@ -186,8 +185,8 @@ int run_path(const PathOptions& options) {
     return exit_failed;
   };
   PathHooks hooks;
-  hooks.progress = [&](Index points, double share) {
-    return monitor.path(points, share, options.path.smallest);
+  hooks.progress = [&](Index points, double share, double left) {
+    return monitor.path(points, share, options.path.smallest, left);
   };
   hooks.known = [&](double lambda) -> std::optional<PathPoint> {
     const auto found = known.points.find(lambda);
@@ -228,10 +227,18 @@ int run_path(const PathOptions& options) {
     if (result.stability->stopped) return stopped();
   }
   const double resample_seconds = watch.lap();
-  if (options.groups) result.chosen = point_with_groups(result.path, *options.groups);
+  if (options.groups > 0) result.chosen = point_with_groups(result.path, options.groups);
+
+  std::optional<Model> model;
+  if (result.chosen) {
+    model = fit_group_model(options, result, split, extras, monitor);
+    if (interrupted()) return stopped();
+  }
 
   set_stage(Stage::writing);
-  if (!options.folder.empty()) write_path_folder(options.folder, result);
+  std::vector<std::string> files;
+  if (!options.folder.empty()) files = write_path_folder(options.folder, result);
+  if (model) write_model(*model, options.model_path);
   monitor.clear();
   Index short_of_it = 0;
   double worst_gap = 0;
@@ -247,14 +254,14 @@ int run_path(const PathOptions& options) {
     fmt::print("\n");
     print_merge_tree(result);
   }
-  int code = exit_done;
-  if (result.chosen) code = write_group_model(options, result, split, extras, monitor);
+  if (model && !options.output.json) print_group_model(options, result, *model);
   if (journal) journal->remove();
   if (options.output.json) {
     Json out = json_path(result, options.settings);
     if (result.chosen) {
       out["model"] = options.model_path;
-      out["model_groups"] = result.path.points[*result.chosen].fit.groups.size();
+      out["groups_asked"] = options.groups;
+      out["model_groups"] = model->groups.size();
       out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
     }
     out["seconds"] = watch.seconds();
@@ -262,9 +269,7 @@ int run_path(const PathOptions& options) {
         {"prepare", prepare_seconds}, {"path", path_seconds}, {"resample", resample_seconds}};
     print_json(out);
   } else {
-    if (!options.folder.empty())
-      fmt::print("\n{}: path.csv weights.csv merges.csv weights.svg tree.svg affinity.svg\n",
-                 options.folder);
+    if (!options.folder.empty()) fmt::print("\n{}: {}\n", options.folder, fmt::join(files, " "));
     fmt::print("prepare {}, path {}", seconds_text(prepare_seconds), seconds_text(path_seconds));
     if (result.stability) fmt::print(", resamples {}", seconds_text(resample_seconds));
     fmt::print("\n");
@@ -279,7 +284,8 @@ int run_path(const PathOptions& options) {
                short_of_it, result.path.points.size(), options.settings.tolerance);
     return exit_short;
   }
-  return code;
+  const bool converged = !model || model->certificate.status == to_string(Status::converged);
+  return converged ? exit_done : exit_short;
 }
 
 }  // namespace
@@ -296,12 +302,9 @@ void add_path(CLI::App& program, Action& chosen) {
                   "folder for path.csv, weights.csv, merges.csv and the pictures weights.svg, "
                   "tree.svg, affinity.svg (default: print only)")
       ->type_name("FOLDER");
-  command
-      .add_option_function<Index>(
-          "--groups", [options](Index k) { options->groups = k; },
-          "how many groups the model of --model shall have, or the nearest number")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  add_number(command, "--groups", options->groups,
+             "how many groups the model of --model shall have, or the nearest number",
+             "a whole number >= 1; 0 for no model", Index{0});
   command.add_option("--model", options->model_path, "where the model with --groups goes")
       ->type_name("FILE");
   command

@@ -155,9 +155,11 @@ std::vector<std::string> names_of(const std::vector<Index>& members, const Datas
   return names;
 }
 
-void write_path_folder(const std::string& name, const PathResult& result) {
+std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result) {
   const std::filesystem::path folder = name;
+  std::vector<std::string> files;
   const auto write = [&](const char* file, const std::string& text) {
+    files.emplace_back(file);
     write_file_atomically((folder / file).string(), text);
   };
   write("path.csv", points_csv(result));
@@ -168,6 +170,7 @@ void write_path_folder(const std::string& name, const PathResult& result) {
     write("tree.svg", as_svg(dendrogram_of(result)));
     write("affinity.svg", as_svg(affinity_of(result)));
   }
+  return files;
 }
 
 Json json_path(const PathResult& result, const TrainSettings& settings) {

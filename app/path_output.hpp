@@ -23,7 +23,8 @@ struct PathResult {
 std::vector<std::string> names_of(const std::vector<Index>& members, const Dataset& data);
 
 // path.csv, weights.csv, merges.csv and the pictures weights.svg, tree.svg, affinity.svg; each is written whole or not at all.
-void write_path_folder(const std::string& name, const PathResult& result);
+// Returns their names; what has nothing to show is left out.
+std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result);
 
 Json json_path(const PathResult& result, const TrainSettings& settings);
 void print_path_points(const PathResult& result);

@@ -213,6 +213,7 @@ Predictions predict_rows(const Model& model, const Samples& samples,
         pieces.push_back({p, c, start, std::min(chunk_rows, rows - start)});
   }
   std::atomic<Index> done = 0;
+  if (monitor) monitor->share(0, std::ssize(pieces), "pieces");
   parallel_for(std::ssize(pieces), threads, [&](Index i) {
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
     score(model, samples, cross, piece, out.parts[piece.part]);

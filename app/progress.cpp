@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -113,6 +114,12 @@ bool Monitor::go_on() {
 
 bool Monitor::share(Index done, Index all, const std::string& unit) {
   const std::lock_guard lock(mutex_);
+  if (first_done_ >= 0 && (all != last_all_ || done < last_done_)) {  // a new round
+    phase_began_ = watch_.seconds();
+    first_done_ = -1;
+  }
+  last_all_ = all;
+  last_done_ = done;
   if (first_done_ < 0) first_done_ = done;
   const double here = watch_.seconds() - phase_began_;
   std::string line = fmt::format("{}: ", phase_);
@@ -131,17 +138,20 @@ bool Monitor::share(Index done, Index all, const std::string& unit) {
   return go_on();
 }
 
-bool Monitor::path(Index points, double share, double smallest) {
+bool Monitor::path(Index points, double share, double smallest, double left) {
   const std::lock_guard lock(mutex_);
   const double here = watch_.seconds() - phase_began_;
-  std::string line = fmt::format("{}: {} points, lambda {:.4f} of the largest, {:.0f} s", phase_,
-                                 points, share, here);
-  const double way = std::log(share) / std::log(smallest);
-  if (way > 0.02 && way < 1)
-    line += fmt::format(", at most about {:.0f} s left for the way down",
-                        std::ceil(here * (1 - way) / way));
-  else if (way >= 1)
-    line += ", locating merges";
+  std::string line = fmt::format("{}: {} points, ", phase_, points);
+  if (share > 0) {
+    line += fmt::format("lambda {:.4f} of the largest, {:.0f} s", share, here);
+    const double way = std::log(share) / std::log(smallest);
+    if (way > 0.02 && way < 1)
+      line += fmt::format(", at most about {:.0f} s left for the way down",
+                          std::ceil(here * (1 - way) / way));
+  } else {
+    line += fmt::format("locating merges, {:.0f} s, about {:.0f} s left", here,
+                        std::ceil(here * left / static_cast<double>(std::max<Index>(1, points))));
+  }
   show(line, false);
   return go_on();
 }

@@ -41,8 +41,9 @@ class Monitor {
   void aim(double gap) { aim_ = gap; }  // where fits end, for the time left
   ProgressCallback callback();          // false after Ctrl-C or past the time limit
   bool share(Index done, Index all,
-             const std::string& unit);                     // as the callback; a bar on a terminal
-  bool path(Index points, double share, double smallest);  // on the way down from share 1
+             const std::string& unit);  // as the callback; a bar on a terminal
+  // On the way down from share 1; share 0: so many points are left.
+  bool path(Index points, double share, double smallest, double left);
   bool timed_out() const { return timed_out_; }
 
  private:
@@ -58,6 +59,7 @@ class Monitor {
   double phase_began_ = 0;
   double aim_ = 0, first_gap_ = 0, first_gap_at_ = 0;
   Index first_done_ = 0;  // of a share that began in an earlier run
+  Index last_done_ = 0, last_all_ = 0;
   bool line_open_ = false, timed_out_ = false;
   std::string phase_;
   std::mutex mutex_;  // parts of a task graph may report at the same time

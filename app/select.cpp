@@ -115,7 +115,7 @@ std::string score_name(Score score) {
 
 std::string method_text(const SelectOptions& options) {
   if (options.hold_out)
-    return fmt::format("{:.4g} % of the rows held out", 100 * *options.hold_out);
+    return fmt::format("about {:.4g} % of the rows held out", 100 * *options.hold_out);
   return fmt::format("{}-fold cross-validation", options.folds);
 }
 
@@ -186,6 +186,7 @@ std::string description(const SelectOptions& options, const Plan& plan, const st
   run["hold_out"] = options.hold_out.value_or(0);
   run["seed"] = options.seed;
   for (const auto& [task, C] : extras.task_C) run["task_C"][task] = C;
+  run["complete"] = extras.complete;
   for (const Edge& edge : extras.graph) run["graph"].push_back({edge.t, edge.s, edge.weight});
   for (const auto& [name, matrix] : extras.precomputed)
     run["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
@@ -367,9 +368,9 @@ void print_choice(const SelectOptions& options, const Plan& plan, const GridScor
     fmt::print("; the score flatters by about {}", score_text(sure.optimism, plan.score));
   fmt::print("\n");
   if (plan.coarse)
-    fmt::print("coarse to fine: {} of {} points looked at; {} points saved\n",
+    fmt::print("coarse to fine: {} of {} points looked at; {} points saved, at most {} fits\n",
                outcome.ranked.size(), outcome.ranked.size() + static_cast<std::size_t>(saved),
-               saved);
+               saved, saved * scores.cells.begin()->second.rows());
   if (scores.short_of_it > 0)
     fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
                scores.short_of_it, scores.fits, scores.worst_gap);
@@ -396,6 +397,8 @@ int run_select(const SelectOptions& options) {
   const std::vector<Split> splits =
       options.hold_out ? std::vector<Split>{hold_out_tasks(data, *options.hold_out, seed)}
                        : fold_tasks(data, options.folds, seed);
+  if (options.calibration.wanted() && options.hold_out)
+    fold_tasks(data, options.folds, seed);  // what cannot be folded is said before the search
   SearchData search{
       data, plan.settings, extras, plan.grid.C.back(), Storage::on_demand, options.problem.threads};
   search.storage = storage_within(search, std::ssize(splits), 0.5 * memory_budget(options.problem));
@@ -465,19 +468,22 @@ int run_select(const SelectOptions& options) {
   const Fitted fitted =
       fit_prepared(prepared, settings, options.problem.threads, monitor.callback(), memory.kernels);
   Model model = make_model(prepared, settings, fitted, mark);
-  if (interrupted()) {
+  const auto stopped = [&] {
     monitor.clear();
-    fmt::print(stderr,
-               "stopped: no model was written; the search is kept in {}. Go on with the "
-               "same command and --resume.\n",
-               journal_path);
+    fmt::print(
+        stderr,
+        "stopped: no model was written; the search is kept in {}. Go on with the same command "
+        "and --resume.\n",
+        journal_path);
     return exit_failed;
-  }
+  };
+  if (interrupted()) return stopped();
   CalibrationOptions calibration = options.calibration;
   calibration.folds = options.folds;
   calibration.seed = options.seed;
-  if (calibration.wanted())
-    calibrate_model(model, data, settings, extras, calibration, options.problem, monitor);
+  if (calibration.wanted() &&
+      !calibrate_model(model, data, settings, extras, calibration, options.problem, monitor))
+    return stopped();
   const double fit_seconds = watch.lap();
   set_stage(Stage::writing);
   write_model(model, options.model_path);
@@ -506,6 +512,7 @@ int run_select(const SelectOptions& options) {
     out["fits_reused"] = scores.reused;
     out["fits_short"] = scores.short_of_it;
     out["points_saved"] = saved;
+    out["fits_saved_at_most"] = saved * scores.cells.begin()->second.rows();
     out["worst_gap"] = json_number(scores.worst_gap);
     out["grid"] = json_grid(plan, scores, outcome);
     out["fit"] = json_fit(model);

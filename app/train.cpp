@@ -123,9 +123,9 @@ int run_train(const TrainOptions& options) {
       fit_prepared(prepared, options.settings, threads, monitor.callback(), memory.kernels);
   Model model = make_model(prepared, options.settings, fitted, std::move(mark));
   phases.fit = watch.lap();
-  if (options.calibration.wanted())
-    calibrate_model(model, raw, options.settings, extras, options.calibration, options.problem,
-                    monitor);
+  const bool calibrated = !options.calibration.wanted() ||
+                          calibrate_model(model, raw, options.settings, extras, options.calibration,
+                                          options.problem, monitor);
   phases.calibrate = watch.lap();
   set_stage(Stage::writing);
   write_model(model, options.model_path);
@@ -133,7 +133,7 @@ int run_train(const TrainOptions& options) {
 
   monitor.clear();
   print_result(options, model, fitted, phases, watch.seconds());
-  if (fitted.fit.status == Status::converged) return exit_done;
+  if (fitted.fit.status == Status::converged) return calibrated ? exit_done : exit_short;
   const bool lambda_changed =
       std::isinf(fitted.lambda) && parse_lambda(options.settings.lambda).relative;
   fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n",

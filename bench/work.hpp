@@ -24,7 +24,6 @@ struct Study {
   std::string name;
   std::function<Dataset()> load;
   double train_share = 0.2;
-  std::string scale = "none";
   bool by_auc = false;  // classes too unequal for accuracy
 };
 std::vector<Study> studies();

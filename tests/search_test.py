@@ -103,7 +103,7 @@ def test_coarse_to_fine_looks_at_fewer_points(data):
     full = select(data, *grid)
     coarse = select(data, *grid, "--search", "coarse", model="c.h5")
     assert coarse["points_saved"] > 169 // 3 and len(coarse["grid"]) + coarse["points_saved"] == 169
-    assert coarse["value"] >= full["value"] - full["standard_error"]
+    assert coarse["chosen"] == full["chosen"] and coarse["fits"] < full["fits"]
     text = data("select", "p.csv", *FAST, *grid, "--search", "coarse", "-o", "c.h5").out
     assert f"{coarse['points_saved']} points saved" in text
 
@@ -221,6 +221,31 @@ def test_resume_without_an_interrupted_run_starts_from_the_beginning(data):
     assert "nothing to resume" in result.err and (data.folder / "s.h5").exists()
 
 
+def test_ctrl_c_while_calibrating_keeps_the_search(coterie):
+    planted(coterie, tasks=6, samples=500, noise=0.3)
+    command = ["select", "p.csv", "--C", "64", "--lambda", "0.1max", "--hold-out", "0.5", "--calibrate", "platt", "--kernels", "paper", "-o", "s.h5"]
+    result = coterie.interrupt(*command, after="calibrating")
+    assert result.code == 1 and "the search is kept in s.h5.journal" in result.err, result.describe()
+    assert not (coterie.folder / "s.h5").exists() and (coterie.folder / "s.h5.journal").exists()
+    train = ["train", "p.csv", "-C", "64", "--calibrate", "platt", "-o", "t.h5"]
+    result = coterie.interrupt(*train, after="calibrating")
+    assert result.code == 3 and "the model has none" in result.err and (coterie.folder / "t.h5").exists(), result.describe()
+
+
+def test_another_task_graph_is_another_run(data):
+    data.write("none.csv", "task_a,task_b,weight\nt1,t2,0\n")
+    kill_when(data, ["select", "p.csv", "-o", "s.h5", "--task-graph", "none.csv"], "s.h5.journal", 1_000)
+    assert "other data, options" in data("select", "p.csv", "-o", "s.h5", "--resume", code=2).err
+
+
+def test_what_cannot_be_calibrated_is_said_before_the_search(coterie):
+    lines = small_csv(tasks=("a", "b"), n=8).splitlines()
+    coterie.write("d.csv", "\n".join(line for i, line in enumerate(lines) if i not in (2, 4, 6)) + "\n")
+    for command in (["select", "--hold-out", "0.3"], ["train"]):
+        result = coterie(command[0], "d.csv", *FAST, *command[1:], "--calibrate", "platt", "-o", "s.h5", code=2)
+        assert "too few rows of class 'yes'" in result.err and "searching" not in result.err and "fitting" not in result.err
+
+
 # path
 
 
@@ -264,7 +289,7 @@ def test_a_model_with_so_many_groups(data, groups):
     out = data("path", "p.csv", *FAST, "--groups", groups, "--model", "g.h5", "--json").json
     counts = {len(point["groups"]) for point in out["points"]}
     nearest = min(counts, key=lambda count: (abs(count - groups), count))
-    assert out["model_groups"] == nearest
+    assert out["model_groups"] == nearest and out["groups_asked"] == groups
     model = data("inspect", "g.h5", "--json").json
     assert len(model["groups"]) == nearest
     data("verify", "g.h5", "p.csv")
@@ -274,6 +299,7 @@ def test_a_model_with_so_many_groups(data, groups):
 
 @pytest.mark.parametrize("arguments, message", [
     (["--groups", "2"], "--groups and --model belong together"),
+    (["--groups", "x", "--model", "g.h5"], "--groups is 'x'; it must be a whole number >= 1"),
     (["--groups", "7", "--model", "g.h5"], "--groups is 7, but there are only 6 tasks."),
     (["--norm", "inf"], "--norm is inf: with equal weights there is nothing to share, and no path."),
     (["--resume"], "--resume needs -o FOLDER"),
@@ -291,7 +317,8 @@ def test_path_says_what_is_wrong(data, arguments, message):
 def test_a_single_task_has_no_tree(coterie):
     planted(coterie, tasks=1, groups=1)
     result = coterie("path", "p.csv", *FAST, "-o", "out")
-    assert "no tasks join" in result.out
+    assert "no tasks join" in result.out and "tree.svg" not in result.out
+    assert sorted(path.name for path in (coterie.folder / "out").iterdir()) == ["merges.csv", "path.csv", "weights.csv"]
 
 
 def test_stability_of_groups(data):
@@ -338,8 +365,7 @@ def test_select_calibrates_too(data):
 
 def test_long_commands_say_how_long_they_will_take(coterie):
     planted(coterie, tasks=8, samples=60)
-    result = coterie("select", "p.csv", "--norm", "1,2", "-o", "s.h5")
-    if "rows," in result.err:  # it took more than a second
-        assert " left" in result.err, result.describe()
+    result = coterie("select", "p.csv", "--norm", "1,1.5,2,4", "--normalise", "cosine,variance", "--folds", "10", "-o", "s.h5")
+    assert "rows," in result.err and " s left" in result.err, result.describe()  # it takes seconds
     quiet = coterie("select", "p.csv", *FAST, *GRID, "-o", "s.h5", "--quiet")
     assert quiet.err == ""

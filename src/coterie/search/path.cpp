@@ -58,10 +58,14 @@ class Walker {
 
   bool report() {
     const std::lock_guard lock(mutex_);
-    if (hooks_.progress && !hooks_.progress(points_, share_)) stop_ = true;
+    if (hooks_.progress && !hooks_.progress(points_, share_, left_)) stop_ = true;
     return !stop_;
   }
   void reached(double share) { share_ = share; }
+  void expect(double points) {
+    left_ = points;
+    share_ = 0;
+  }
   bool stopped() const { return stop_; }
 
  private:
@@ -85,7 +89,7 @@ class Walker {
   std::mutex mutex_;
   std::atomic<bool> stop_ = false;
   Index points_ = 0;
-  double share_ = 1;
+  double share_ = 1, left_ = 0;
 };
 
 // Down from lambda_max until nobody shares any more, then some way on, and last the tasks by themselves.
@@ -123,6 +127,12 @@ void refine_intervals(Walker& walker, const PathSettings& settings, int threads,
     for (std::size_t k = 0; k + 1 < path.points.size(); ++k)
       if (needs_halving(path.points[k], path.points[k + 1], settings)) wide.push_back(k);
     if (wide.empty()) return;
+    double halvings = 0;
+    for (const std::size_t k : wide)
+      halvings +=
+          std::max(1.0, std::log2(std::log(path.points[k].lambda / path.points[k + 1].lambda) /
+                                  std::log1p(settings.resolution)));
+    walker.expect(std::ceil(halvings));
     if (std::ssize(path.points) + std::ssize(wide) > settings.most_points) {
       path.resolved = false;
       return;

@@ -39,9 +39,10 @@ struct LambdaPath {
 };
 
 struct PathHooks {
-  std::function<bool(Index points, double lambda_share)> progress;  // false: stop
-  std::function<std::optional<PathPoint>(double lambda)> known;     // from an earlier run
-  std::function<void(const PathPoint&)> keep;                       // one call at a time
+  // Points done, how far down the ladder is, and about how many points are left after it. False: stop.
+  std::function<bool(Index points, double lambda_share, double points_left)> progress;
+  std::function<std::optional<PathPoint>(double lambda)> known;  // from an earlier run
+  std::function<void(const PathPoint&)> keep;                    // one call at a time
 };
 
 LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,

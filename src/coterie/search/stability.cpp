@@ -68,6 +68,7 @@ Stability resample_paths(const Fold& fold, const TrainSettings& settings, double
   std::atomic<bool> stop = false;
   std::mutex one_at_a_time;
   Index done = 0;
+  if (hooks.progress && !hooks.progress(0, resamples)) stop = true;
   const bool many = resamples >= thread_count(threads);
   parallel_for(resamples, many ? threads : 1, [&](Index b) {
     if (stop) return;
@@ -94,6 +95,8 @@ double support(const Stability& stability, const std::vector<Index>& members) {
     double best = 0;
     for (const Groups& groups : path)
       for (const std::vector<Index>& group : groups) {
+        // All tasks together are a group of every path, and tell nothing about a smaller one.
+        if (groups.size() == 1 && members.size() < group.size()) continue;
         std::vector<Index> common;
         std::ranges::set_intersection(members, group, std::back_inserter(common));
         const double both = static_cast<double>(common.size());
