@@ -105,8 +105,18 @@ void check_options(const PathOptions& options) {
         "--groups and --model belong together: how many groups, and where the model goes.");
   if (options.resume && options.folder.empty())
     throw InputError("--resume needs -o FOLDER, where the interrupted run kept its points.");
-  if (!options.model_path.empty()) check_model_output(options.model_path, options.problem);
+  if (!options.model_path.empty())
+    check_model_output(options.model_path, options.problem, "--model");
   if (options.folder.empty()) return;
+  if (!options.model_path.empty() &&
+      fs::weakly_canonical(fs::absolute(options.model_path).parent_path()) ==
+          fs::weakly_canonical(fs::absolute(options.folder)) &&
+      !options.model_path.ends_with(".h5"))
+    throw InputError(
+        fmt::format("--model: {} may be a file of the path's own folder; let its name end in .h5.",
+                    options.model_path));
+  if (fs::exists(options.folder) && !fs::is_directory(options.folder))
+    throw InputError(fmt::format("--output: {} is a file; path writes a folder.", options.folder));
   std::error_code error;
   fs::create_directory(options.folder, error);
   if (!fs::is_directory(options.folder))
@@ -250,7 +260,7 @@ int run_path(const PathOptions& options) {
     fmt::print("{}, {}; lambda_max {:.6g}; {} points, relative gaps at most {:.1e}\n\n",
                plural(std::ssize(data.tasks), "task"), plural(std::ssize(result.kernels), "kernel"),
                result.path.lambda_max, result.path.points.size(), worst_gap);
-    print_path_points(result);
+    print_path_points(result, options.folder.empty());
     fmt::print("\n");
     print_merge_tree(result);
   }

@@ -54,21 +54,29 @@ std::string weights_csv(const PathResult& result) {
   return out;
 }
 
+// A line for every task of an event: names may hold any sign, so they are never joined.
 std::string merges_csv(const PathResult& result) {
-  std::string out = "event,lambda_from,lambda_to,support,tasks\n";
-  const auto tasks = [&](const std::vector<Index>& members) {
-    return fmt::format("{}", fmt::join(names_of(members, result.data), ";"));
+  std::string out = "event,kind,lambda_from,lambda_to,support,part,task\n";
+  Index event = 0;
+  const auto add = [&](const char* kind, double from, double to, const std::string& share,
+                       const Groups& parts) {
+    ++event;
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      for (const std::string& name : names_of(parts[k], result.data))
+        out += fmt::format("{},{},{},{},{},{},{}\n", event, kind, from, to, share, k + 1,
+                           csv_field(name));
   };
-  for (const Merge& merge : result.tree.merges)
-    out += fmt::format("merge,{},{},{},{}\n", merge.lower, merge.upper,
-                       result.stability ? number(support(*result.stability, merge.members)) : "",
-                       csv_field(tasks(merge.members)));
-  for (const GroupSplit& split : result.tree.splits) {
-    std::vector<std::string> parts;
-    for (const std::vector<Index>& part : split.parts) parts.push_back(tasks(part));
-    out += fmt::format("split,{},{},,{}\n", split.lower, split.upper,
-                       csv_field(fmt::format("{}", fmt::join(parts, "|"))));
+  const Index T = std::ssize(result.data.tasks);
+  for (const Merge& merge : result.tree.merges) {
+    Groups parts;
+    for (const Index child : merge.children)
+      parts.push_back(child < T ? std::vector<Index>{child}
+                                : result.tree.merges[static_cast<std::size_t>(child - T)].members);
+    add("merge", merge.lower, merge.upper,
+        result.stability ? number(support(*result.stability, merge.members)) : "", parts);
   }
+  for (const GroupSplit& split : result.tree.splits)
+    add("split", split.lower, split.upper, "", split.parts);
   return out;
 }
 
@@ -264,7 +272,7 @@ void print_merge_tree(const PathResult& result) {
   }
 }
 
-void print_path_points(const PathResult& result) {
+void print_path_points(const PathResult& result, bool advise) {
   const bool held_out = !std::isnan(result.path.points.front().held_out_accuracy);
   std::vector<std::string> header = {"lambda", "/ max", "groups", "objective", "gap", "training"};
   if (held_out) header.emplace_back("held out");
@@ -289,7 +297,8 @@ void print_path_points(const PathResult& result) {
   }
   fmt::print("{}", table.text());
   if (shown.size() < points.size())
-    fmt::print("  ({} of {} points; -o FOLDER writes all)\n", shown.size(), points.size());
+    fmt::print("  ({} of {} points{})\n", shown.size(), points.size(),
+               advise ? "; -o FOLDER writes all" : "");
 }
 
 }  // namespace coterie::app

@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const std::vector<Index>& members, const Datas
 std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result);
 
 Json json_path(const PathResult& result, const TrainSettings& settings);
-void print_path_points(const PathResult& result);
+void print_path_points(const PathResult& result, bool advise);  // to write all points to a folder
 void print_merge_tree(const PathResult& result);
 
 }  // namespace coterie::app

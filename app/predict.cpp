@@ -155,9 +155,11 @@ int run_predict(const PredictOptions& options) {
 
 void add_predict(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<PredictOptions>();
-  CLI::App& command =
-      add_command(program, "predict", "Labels, scores and probabilities of new rows, as CSV",
-                  "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
+  CLI::App& command = add_command(
+      program, "predict",
+      "Labels, scores and probabilities (of the positive label, or of the printed class when "
+      "there are many) of new rows, as CSV",
+      "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
   command.add_option("MODEL", options->model_path, "model file of `coterie train`")
       ->required()
       ->type_name("");

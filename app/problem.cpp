@@ -129,10 +129,11 @@ void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool 
              list_names(bounded), bounded.size() == 1 ? "has" : "have", settings.normalise);
 }
 
-void check_model_output(const std::string& path, const ProblemOptions& options) {
-  check_output(path, "the model", options.data.paths);
+void check_model_output(const std::string& path, const ProblemOptions& options,
+                        const std::string& option) {
+  check_output(path, "the model", options.data.paths, option + ": ");
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
-    throw InputError(fmt::format("--output: {} is not a regular file; a model needs one.", path));
+    throw InputError(fmt::format("{}: {} is not a regular file; a model needs one.", option, path));
 }
 
 }  // namespace coterie::app

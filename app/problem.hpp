@@ -38,6 +38,7 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
 void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet);
 
 // Throws InputError unless a model can go there.
-void check_model_output(const std::string& path, const ProblemOptions& options);
+void check_model_output(const std::string& path, const ProblemOptions& options,
+                        const std::string& option = "--output");
 
 }  // namespace coterie::app

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "calibration.hpp"
@@ -19,6 +20,8 @@
 
 namespace coterie::app {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr Index resamples = 1000;
 
@@ -277,7 +280,7 @@ std::string picture_of(const SelectOptions& options, const Plan& plan, const Out
       const bool shares = has_lambda(grid, norm);
       panel.title = fmt::format("norm {}, {}{}", grid.norm[static_cast<std::size_t>(norm)],
                                 grid.normalise[static_cast<std::size_t>(normalise)],
-                                shares ? "" : " (lambda does not matter)");
+                                shares ? "" : ", any lambda");
       panel.values =
           Matrix::Constant(std::ssize(grid.C), L, std::numeric_limits<double>::quiet_NaN());
       const auto column = [&](const GridPoint& p) { return shares ? L - 1 - p.lambda : L - 1; };
@@ -311,7 +314,11 @@ void check_extra_output(const std::string& path, const std::string& option,
   if (!known)
     throw InputError(fmt::format("{} is '{}'; the name must end in {}.", option, path,
                                  fmt::join(endings, " or ")));
-  check_output(path, option, others);
+  check_output(path, option, others, option + ": ");
+}
+
+bool same_place(const std::string& a, const std::string& b) {
+  return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
 std::string size_text(const Grid& grid) {
@@ -380,6 +387,14 @@ int run_select(const SelectOptions& options) {
   check_model_output(options.model_path, options.problem);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, options.problem.data.paths);
   check_extra_output(options.picture_path, "--picture", {".svg"}, options.problem.data.paths);
+  const std::vector<std::string> outputs = {options.model_path, options.table_path,
+                                            options.picture_path, options.model_path + ".journal"};
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!outputs[i].empty() && same_place(outputs[i], outputs[j]))
+        throw InputError(fmt::format(
+            "two outputs would go to {}; --output, --table and --picture need names of their own.",
+            outputs[i]));
   check_problem(options.problem);
   check_calibration(options.calibration);
   const Plan plan = plan_of(options);
@@ -458,6 +473,19 @@ int run_select(const SelectOptions& options) {
                                   : outcome.ranked.front().point;
   outcome.confidence = judge_choice(scores, outcome.ranked, outcome.chosen, resamples, seed);
   const Index saved = std::ssize(all_points(plan.grid)) - std::ssize(outcome.ranked);
+
+  const Matrix& cells = scores.cells.begin()->second;  // what is undefined depends on labels alone
+  Index unjudged = 0;
+  for (Index t = 0; t < cells.cols(); ++t)
+    unjudged += std::ranges::all_of(cells.col(t), [](double value) { return std::isnan(value); });
+  if (unjudged > 0 && !options.output.quiet) {
+    monitor.clear();
+    fmt::print(
+        stderr,
+        "note: {} of {} tasks had no part in the choice: no held-out part of theirs has both "
+        "classes.\n",
+        unjudged, cells.cols());
+  }
 
   const TrainSettings settings = settings_at(plan.settings, plan.grid, outcome.chosen);
   monitor.phase("fitting the choice on all rows");

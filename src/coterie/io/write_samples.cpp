@@ -55,6 +55,12 @@ WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format
           fmt::format("tasks would share the file {}; rename them, or write CSV.", paths.back()));
     }
   }
+  if (format == Format::idx)  // the labels of "T" have the name of the images of "T-labels"
+    for (const std::string& task : samples.tasks)
+      if (task.find("labels") != std::string::npos || task.find("images") != std::string::npos)
+        throw InputError(fmt::format(
+            "task '{}' would be mixed up with files of labels and images; rename it, or write CSV.",
+            task));
   WrittenFiles written{{}, true};
   for (std::size_t t = 0; t < paths.size(); ++t) {
     std::vector<std::string> files = {paths[t]};

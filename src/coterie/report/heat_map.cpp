@@ -210,9 +210,9 @@ double draw_legend(svg::Drawing& drawing, const HeatMap& map, const std::vector<
         if (mark.word == words[k]) {
           const double value = map.panels[0].values(mark.row, mark.column);
           text += fmt::format(
-              "{} {} = {}, {} = {}: {}", text == words[k] ? ":" : ";", map.y_name,
-              map.y_labels[mark.row], map.x_name, map.x_labels[mark.column],
-              std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "not evaluated");
+              "{} {} at {} {}, {} {}", text == words[k] ? ":" : ";",
+              std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "not evaluated",
+              map.y_name, map.y_labels[mark.row], map.x_name, map.x_labels[mark.column]);
         }
     entry(text, [&](Point at) { draw_mark(drawing, k, 0, at, 14, 10); });
   }
