@@ -391,7 +391,7 @@ int run_select(const SelectOptions& options) {
                                             options.picture_path, options.model_path + ".journal"};
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (!outputs[i].empty() && same_place(outputs[i], outputs[j]))
+      if (!outputs[i].empty() && !outputs[j].empty() && same_place(outputs[i], outputs[j]))
         throw InputError(fmt::format(
             "two outputs would go to {}; --output, --table and --picture need names of their own.",
             outputs[i]));
