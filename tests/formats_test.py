@@ -267,3 +267,10 @@ def test_mnist(coterie):
     assert (document["rows"], document["features"]) == (10000, 784)
     assert document["classes"] == {"0": 980, "1": 1135, "2": 1032, "3": 1010, "4": 982, "5": 892, "6": 958, "7": 1028, "8": 974, "9": 1009}
     assert max(column["max"] for column in document["columns"]) == 255
+
+
+def test_tasks_named_like_the_files_of_idx_are_refused(coterie):
+    coterie.write("d.csv", csv_text(small_rows(tasks=("T", "T-labels"), n=4, labels=("0", "1"))))
+    before = coterie.files()
+    assert "task 'T-labels' would be mixed up with files of labels and images" in coterie("data", "convert", "d.csv", "d.idx", code=2).err
+    assert coterie.files() == before
