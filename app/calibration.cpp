@@ -33,12 +33,7 @@ void check_calibration(const CalibrationOptions& options) {
 bool calibrate_model(Model& model, const Dataset& data, const TrainSettings& settings,
                      const TrainExtras& extras, const CalibrationOptions& options,
                      const ProblemOptions& problem, Monitor& monitor) {
-  const auto stopped = [&] {
-    monitor.clear();
-    fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
-    return false;
-  };
-  if (interrupted() || monitor.timed_out()) return stopped();
+  if (interrupted() || monitor.timed_out()) return false;
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, problem.threads};
   search.storage = storage_within(search, options.folds, 0.5 * memory_budget(problem));
   search.memory = 0.5 * plan_fit(problem, settings, extras, data, true).kernels;
@@ -46,7 +41,7 @@ bool calibrate_model(Model& model, const Dataset& data, const TrainSettings& set
   const std::vector<Vector> scores = cross_validated_scores(
       search, fold_tasks(data, options.folds, static_cast<std::uint64_t>(options.seed)),
       [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); });
-  if (scores.empty()) return stopped();
+  if (scores.empty()) return false;
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
   calibrate(model, scores, y, *calibration_kind_from(options.method));

@@ -19,7 +19,7 @@ void add_calibrate(CLI::App& command, CalibrationOptions& options);    // --cali
 void add_calibration(CLI::App& command, CalibrationOptions& options);  // with --folds and --seed
 void check_calibration(const CalibrationOptions& options);
 
-// `data` is what the model was trained on, unscaled. False, with a warning, when it was stopped and the model stays without.
+// `data` is what the model was trained on, unscaled. False when it was stopped and the model stays without.
 bool calibrate_model(Model& model, const Dataset& data, const TrainSettings& settings,
                      const TrainExtras& extras, const CalibrationOptions& options,
                      const ProblemOptions& problem, Monitor& monitor);

@@ -11,12 +11,12 @@
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
-#include "coterie/report/heat_map.hpp"
 #include "coterie/search/choice.hpp"
 #include "numbers.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "select_output.hpp"
 
 namespace coterie::app {
 namespace {
@@ -95,51 +95,10 @@ Plan plan_of(const SelectOptions& options) {
   return plan;
 }
 
-std::string score_text(double value, Score score) {
-  if (std::isnan(value)) return "-";
-  return score == Score::accuracy || score == Score::balanced_accuracy
-             ? fmt::format("{:.2f} %", 100 * value)
-             : fmt::format("{:.4f}", value);
-}
-
-std::string score_name(Score score) {
-  switch (score) {
-    case Score::accuracy:
-      return "accuracy";
-    case Score::balanced_accuracy:
-      return "balanced accuracy";
-    case Score::auc:
-      return "AUC";
-    case Score::log_loss:
-      break;
-  }
-  return "log loss";
-}
-
 std::string method_text(const SelectOptions& options) {
   if (options.hold_out)
     return fmt::format("about {:.4g} % of the rows held out", 100 * *options.hold_out);
   return fmt::format("{}-fold cross-validation", options.folds);
-}
-
-// 1024 is 2^10: grids are made of powers of two.
-std::string power_text(double value) {
-  int exponent = 0;
-  if (std::isfinite(value) && value > 0 && std::frexp(value, &exponent) == 0.5 &&
-      std::abs(exponent - 1) > 3)
-    return fmt::format("2^{}", exponent - 1);
-  return short_number(value);
-}
-
-std::string lambda_label(const std::string& text) {
-  const LambdaChoice choice = parse_lambda(text);
-  return power_text(choice.value) + (choice.relative ? "max" : "");
-}
-
-std::string point_text(const Grid& grid, const GridPoint& point) {
-  const TrainSettings at = settings_at({}, grid, point);
-  return fmt::format("C {}, lambda {}, norm {}, normalise {}", power_text(at.C),
-                     lambda_label(at.lambda), at.norm, at.normalise);
 }
 
 // Rows of the search as records of the journal.
@@ -208,103 +167,6 @@ GridScores search_grid(const SearchData& search, const std::vector<Split>& split
   return scores;
 }
 
-struct Outcome {
-  std::vector<Ranked> ranked;
-  GridPoint chosen;
-  Confidence confidence;
-  const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }
-};
-
-Json json_point(const Grid& grid, const GridPoint& point) {
-  const TrainSettings at = settings_at({}, grid, point);
-  return {{"C", at.C},
-          {"lambda", at.lambda},
-          {"norm", json_number(at.norm)},
-          {"normalise", at.normalise}};
-}
-
-Json json_grid(const Plan& plan, const GridScores& scores, const Outcome& outcome) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
-    const Ranked& one = outcome.ranked[i];
-    Json row = json_point(plan.grid, one.point);
-    row["score"] = json_number(one.score);
-    row["standard_error"] = json_number(one.standard_error);
-    row["rank"] = i + 1;
-    row["chosen"] = one.point == outcome.chosen;
-    row["folds"] = Json::array();
-    const Matrix& cells = scores.cells.at(one.point);
-    for (Index k = 0; k < cells.rows(); ++k)
-      row["folds"].push_back(json_number(mean_score(cells.row(k))));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::string csv_grid(const Plan& plan, const GridScores& scores, const Outcome& outcome) {
-  std::string out = "norm,normalise,C,lambda,score,standard_error,rank,chosen";
-  const Index folds = scores.cells.begin()->second.rows();
-  for (Index k = 0; k < folds; ++k) out += fmt::format(",fold{}", k + 1);
-  out += "\n";
-  const auto number = [](double value) {
-    return std::isnan(value) ? std::string() : fmt::format("{}", value);
-  };
-  for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
-    const Ranked& one = outcome.ranked[i];
-    const TrainSettings at = settings_at({}, plan.grid, one.point);
-    out += fmt::format("{},{},{},{},{},{},{},{}", at.norm, at.normalise, at.C, at.lambda,
-                       number(one.score), number(one.standard_error), i + 1,
-                       one.point == outcome.chosen ? 1 : 0);
-    const Matrix& cells = scores.cells.at(one.point);
-    for (Index k = 0; k < folds; ++k) out += "," + number(mean_score(cells.row(k)));
-    out += "\n";
-  }
-  return out;
-}
-
-std::string picture_of(const SelectOptions& options, const Plan& plan, const Outcome& outcome) {
-  const Grid& grid = plan.grid;
-  HeatMap map;
-  map.title = fmt::format("{} by {}", score_name(plan.score), method_text(options));
-  map.x_name = "lambda";
-  map.y_name = "C";
-  const Index L = std::ssize(grid.lambda);
-  for (Index l = L - 1; l >= 0; --l)
-    map.x_labels.push_back(lambda_label(grid.lambda[static_cast<std::size_t>(l)]));
-  for (const double C : grid.C) map.y_labels.push_back(power_text(C));
-  map.value_name = fmt::format("mean {} over tasks", score_name(plan.score));
-  map.higher_is_better = higher_is_better(plan.score);
-  for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
-    for (Index norm = 0; norm < std::ssize(grid.norm); ++norm) {
-      HeatPanel panel;
-      const bool shares = has_lambda(grid, norm);
-      panel.title = fmt::format("norm {}, {}{}", grid.norm[static_cast<std::size_t>(norm)],
-                                grid.normalise[static_cast<std::size_t>(normalise)],
-                                shares ? "" : ", any lambda");
-      panel.values =
-          Matrix::Constant(std::ssize(grid.C), L, std::numeric_limits<double>::quiet_NaN());
-      const auto column = [&](const GridPoint& p) { return shares ? L - 1 - p.lambda : L - 1; };
-      for (const Ranked& one : outcome.ranked) {
-        if (one.point.norm != norm || one.point.normalise != normalise) continue;
-        if (shares)
-          panel.values(one.point.C, column(one.point)) = one.score;
-        else
-          panel.values.row(one.point.C).setConstant(one.score);
-      }
-      const GridPoint& best = outcome.ranked.front().point;
-      const auto here = [&](const GridPoint& p) {
-        return p.norm == norm && p.normalise == normalise;
-      };
-      if (here(best) && best != outcome.chosen)
-        panel.marks.push_back({best.C, column(best), "best"});
-      if (here(outcome.chosen))
-        panel.marks.push_back(
-            {outcome.chosen.C, column(outcome.chosen), best == outcome.chosen ? "best" : "chosen"});
-      map.panels.push_back(std::move(panel));
-    }
-  return as_svg(map);
-}
-
 void check_extra_output(const std::string& path, const std::string& option,
                         const std::vector<std::string>& endings,
                         const std::vector<std::string>& others) {
@@ -319,68 +181,6 @@ void check_extra_output(const std::string& path, const std::string& option,
 
 bool same_place(const std::string& a, const std::string& b) {
   return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
-}
-
-std::string size_text(const Grid& grid) {
-  std::string out = fmt::format("{} C x {} lambda", grid.C.size(), grid.lambda.size());
-  if (grid.norm.size() > 1) out += fmt::format(" x {} norms", grid.norm.size());
-  if (grid.normalise.size() > 1) out += fmt::format(" x {} normalisations", grid.normalise.size());
-  return out;
-}
-
-// Where the best is at the end of a list, better ones may lie beyond.
-std::string edges_text(const Grid& grid, const GridPoint& point, bool all_share) {
-  std::vector<std::string> ends;
-  if (grid.C.size() > 2 && (point.C == 0 || point.C + 1 == std::ssize(grid.C)))
-    ends.emplace_back("--C");
-  // Beyond lambda_max, inf and 0 there is nothing new.
-  const bool most = point.lambda == 0 && grid.lambda.front() != "inf" && !all_share;
-  const bool least =
-      point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back() != "0" && !all_share;
-  if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && (most || least))
-    ends.emplace_back("--lambda");
-  if (ends.empty()) return "";
-  return fmt::format("note: the choice is at the end of {}; a longer list may hold a better one.\n",
-                     fmt::join(ends, " and "));
-}
-
-void print_choice(const SelectOptions& options, const Plan& plan, const GridScores& scores,
-                  const Outcome& outcome, Index saved) {
-  const Ranked& chosen = outcome.of_chosen();
-  const Ranked& best = outcome.ranked.front();
-  const Confidence& sure = outcome.confidence;
-  fmt::print("{}, {}: {} by {}\n", size_text(plan.grid), method_text(options),
-             plural(scores.fits, "fit"), score_name(plan.score));
-  Table table({"", "norm", "normalise", "C", "lambda", score_name(plan.score), "std. error"},
-              "lll");
-  for (std::size_t i = 0; i < std::min<std::size_t>(5, outcome.ranked.size()); ++i) {
-    const Ranked& one = outcome.ranked[i];
-    const TrainSettings at = settings_at({}, plan.grid, one.point);
-    table.add({fmt::to_string(i + 1), short_number(at.norm), at.normalise, power_text(at.C),
-               lambda_label(at.lambda), score_text(one.score, plan.score),
-               score_text(one.standard_error, plan.score)});
-  }
-  fmt::print("{}\n", table.text());
-  fmt::print("chosen: {}: {}\n", point_text(plan.grid, outcome.chosen),
-             score_text(chosen.score, plan.score));
-  if (options.one_se)
-    fmt::print(
-        "  the strongest sharing and smallest C within one standard error ({}) of the best\n",
-        score_text(best.standard_error, plan.score));
-  fmt::print(
-      "how sure: {} of {} points are within one standard error of the best; in {} resamples of "
-      "the scores\n  this point is best in {:.0f} %, it or a neighbour in {:.0f} %",
-      sure.within, outcome.ranked.size(), sure.resamples, 100 * sure.chosen_again, 100 * sure.near);
-  if (!std::isnan(sure.optimism))
-    fmt::print("; the score flatters by about {}", score_text(sure.optimism, plan.score));
-  fmt::print("\n");
-  if (plan.coarse)
-    fmt::print("coarse to fine: {} of {} points looked at; {} points saved, at most {} fits\n",
-               outcome.ranked.size(), outcome.ranked.size() + static_cast<std::size_t>(saved),
-               saved, saved * scores.cells.begin()->second.rows());
-  if (scores.short_of_it > 0)
-    fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
-               scores.short_of_it, scores.fits, scores.worst_gap);
 }
 
 int run_select(const SelectOptions& options) {
@@ -450,7 +250,7 @@ int run_select(const SelectOptions& options) {
     journal.append(encode(key, row));
     ++rows_kept;
   };
-  const GridScores scores = search_grid(search, splits, plan, hooks);
+  GridScores scores = search_grid(search, splits, plan, hooks);
   if (scores.stopped) {
     monitor.clear();
     fmt::print(stderr,
@@ -462,17 +262,22 @@ int run_select(const SelectOptions& options) {
   }
   const double search_seconds = watch.lap();
 
-  Outcome outcome;
-  outcome.ranked = rank_points(scores);
-  if (std::isnan(outcome.ranked.front().score))
+  Selection selection;
+  selection.grid = plan.grid;
+  selection.score = plan.score;
+  selection.method = method_text(options);
+  selection.coarse = plan.coarse;
+  selection.one_se = options.one_se;
+  selection.ranked = rank_points(scores);
+  if (std::isnan(selection.ranked.front().score))
     throw InputError(fmt::format(
         "--score {} is not defined on any held-out part: no task has both classes there. Use fewer "
         "--folds, or --score accuracy.",
         options.score));
-  outcome.chosen = options.one_se ? one_standard_error(outcome.ranked, plan.score)
-                                  : outcome.ranked.front().point;
-  outcome.confidence = judge_choice(scores, outcome.ranked, outcome.chosen, resamples, seed);
-  const Index saved = std::ssize(all_points(plan.grid)) - std::ssize(outcome.ranked);
+  selection.chosen = options.one_se ? one_standard_error(selection.ranked, plan.score)
+                                    : selection.ranked.front().point;
+  selection.confidence = judge_choice(scores, selection.ranked, selection.chosen, resamples, seed);
+  selection.saved = std::ssize(all_points(plan.grid)) - std::ssize(selection.ranked);
 
   const Matrix& cells = scores.cells.begin()->second;  // what is undefined depends on labels alone
   Index unjudged = 0;
@@ -487,7 +292,8 @@ int run_select(const SelectOptions& options) {
         unjudged, cells.cols());
   }
 
-  const TrainSettings settings = settings_at(plan.settings, plan.grid, outcome.chosen);
+  selection.scores = std::move(scores);
+  const TrainSettings settings = settings_at(plan.settings, plan.grid, selection.chosen);
   monitor.phase("fitting the choice on all rows");
   const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
   const Prepared prepared = prepare(data, settings, extras, options.problem.threads);
@@ -517,39 +323,22 @@ int run_select(const SelectOptions& options) {
   write_model(model, options.model_path);
   if (!options.table_path.empty())
     write_file_atomically(options.table_path, options.table_path.ends_with(".json")
-                                                  ? json_grid(plan, scores, outcome).dump(2) + "\n"
-                                                  : csv_grid(plan, scores, outcome));
+                                                  ? json_grid(selection).dump(2) + "\n"
+                                                  : csv_grid(selection));
   if (!options.picture_path.empty())
-    write_file_atomically(options.picture_path, picture_of(options, plan, outcome));
+    write_file_atomically(options.picture_path, heat_map(selection));
   journal.remove();
   monitor.clear();
 
-  const Ranked& chosen = outcome.of_chosen();
   if (options.output.json) {
-    Json out = {{"chosen", json_point(plan.grid, outcome.chosen)},
-                {"best", json_point(plan.grid, outcome.ranked.front().point)},
-                {"score", to_string(plan.score)},
-                {"value", json_number(chosen.score)},
-                {"standard_error", json_number(chosen.standard_error)}};
-    const Confidence& sure = outcome.confidence;
-    out["confidence"] = {
-        {"points", outcome.ranked.size()},        {"within_one_standard_error", sure.within},
-        {"chosen_again", sure.chosen_again},      {"chosen_again_or_neighbour", sure.near},
-        {"optimism", json_number(sure.optimism)}, {"resamples", sure.resamples}};
-    out["fits"] = scores.fits;
-    out["fits_reused"] = scores.reused;
-    out["fits_short"] = scores.short_of_it;
-    out["points_saved"] = saved;
-    out["fits_saved_at_most"] = saved * scores.cells.begin()->second.rows();
-    out["worst_gap"] = json_number(scores.worst_gap);
-    out["grid"] = json_grid(plan, scores, outcome);
+    Json out = json_selection(selection);
     out["fit"] = json_fit(model);
     out["seconds"] = watch.seconds();
     out["phases"] = {{"read", read_seconds}, {"search", search_seconds}, {"fit", fit_seconds}};
     out["model"] = options.model_path;
     print_json(out);
   } else {
-    print_choice(options, plan, scores, outcome, saved);
+    print_selection(selection);
     fmt::print("\n{}, {}, status {}\n\n{}\n", lambda_text(model),
                proof_text(model.certificate.primal, model.certificate.gap),
                model.certificate.status, groups_text(model));
@@ -558,7 +347,7 @@ int run_select(const SelectOptions& options) {
     fmt::print("model: {}\n", options.model_path);
   }
   if (!options.output.quiet)
-    fmt::print(stderr, "{}", edges_text(plan.grid, outcome.chosen, model.groups.size() == 1));
+    fmt::print(stderr, "{}", edges_text(selection, model.groups.size() == 1));
   if (fitted.fit.status == Status::converged) return exit_done;
   fmt::print(stderr,
              "warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",

@@ -133,6 +133,8 @@ int run_train(const TrainOptions& options) {
 
   monitor.clear();
   print_result(options, model, fitted, phases, watch.seconds());
+  if (!calibrated)
+    fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
   if (fitted.fit.status == Status::converged) return calibrated ? exit_done : exit_short;
   const bool lambda_changed =
       std::isinf(fitted.lambda) && parse_lambda(options.settings.lambda).relative;
