@@ -43,13 +43,12 @@ struct SelectOptions {
 };
 
 struct Preset {
-  const char *name, *C, *lambda, *norm, *normalise, *scale;
+  const char *name, *C, *lambda, *norm, *normalise;
 };
-// paper: the grid of the paper. best: docs/choosing.md says why.
+// paper: the grid of the paper. best: docs/choosing.md shows how good it is.
 const Preset presets[] = {
-    {"paper", "2^-10..2^10", "2^-10..2^10", "1", "cosine", "none"},
-    {"best", "2^-4..2^10:8", "0,0.01max..1max:5,inf", "1,2,inf", "cosine,variance,tail:4,tail:8",
-     "standard"},
+    {"paper", "2^-10..2^10", "2^-10..2^10", "1", "cosine"},
+    {"best", "2^-4..2^10:8", "0,0.01max..1max:5,inf", "1,2,inf", "cosine,variance,tail:4,tail:8"},
 };
 
 const Preset& preset_of(const SelectOptions& options) {
@@ -70,7 +69,6 @@ Plan plan_of(const SelectOptions& options) {
   const Preset& preset = preset_of(options);
   Plan plan;
   plan.settings = options.settings;
-  if (options.command->count("--scale") == 0) plan.settings.scale = preset.scale;
   validate(plan.settings);
   if (plan.settings.solver != "newton")
     throw InputError(
@@ -371,7 +369,7 @@ void add_select(CLI::App& program, Action& chosen) {
   command
       .add_option("--preset", options->preset,
                   "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
-                  "cosine) or 'best' (norms and normalisations too, --scale standard)")
+                  "cosine) or 'best' (norms and normalisations too)")
       ->type_name("TEXT")
       ->capture_default_str();
   command.add_option("-C,--C", options->C, "list of C: " + numbers + " (default: by the preset)")

@@ -68,6 +68,8 @@ const std::vector<Part> parts = {
      part_letters, true, false},
     {"choosing", "test accuracy of what cross-validation chooses (docs/choosing.md)", part_choosing,
      true, false},
+    {"standardised", "the same where features are standardised that need not be", part_standardised,
+     true, false},
     {"cone", "the whole problem against an interior-point cone solver", part_cone, false},
 };
 

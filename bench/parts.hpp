@@ -34,6 +34,7 @@ std::vector<Report> part_samples(const Options& options);
 std::vector<Report> part_kernels(const Options& options);
 std::vector<Report> part_growth(const Options& options);
 std::vector<Report> part_choosing(const Options& options);
+std::vector<Report> part_standardised(const Options& options);
 std::vector<Report> part_calibration(const Options& options);
 std::vector<Report> part_letters(const Options& options);
 std::vector<Report> part_select(const Options& options);

@@ -121,9 +121,9 @@ std::vector<Study> studies() {
       (std::filesystem::path(BENCH_FOLDER).parent_path() / "data" / "digits.csv.gz").string();
   return {
       {"digits", whole(digits, Casting::one_vs_one), 0.1},
-      {"vehicle", whole(csv("vehicle"), Casting::one_vs_one)},
+      {"vehicle", whole(csv("vehicle"), Casting::one_vs_one), 0.2, "standard"},
       {"letter", [path = csv("letter")] { return letter_pairs(read_letters(path)); }},
-      {"landmine", whole(csv("landmine"), Casting::binary), 0.2, true},
+      {"landmine", whole(csv("landmine"), Casting::binary), 0.2, "none", true},
   };
 }
 

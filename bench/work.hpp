@@ -24,7 +24,8 @@ struct Study {
   std::string name;
   std::function<Dataset()> load;
   double train_share = 0.2;
-  bool by_auc = false;  // classes too unequal for accuracy
+  std::string scale = "none";  // standard where features have different units
+  bool by_auc = false;         // classes too unequal for accuracy
 };
 std::vector<Study> studies();
 

@@ -31,7 +31,7 @@ std::vector<Report> part_calibration(const Options& options) {
     if (study.name.find(options.only) == std::string::npos) continue;
     const Dataset data = study.load();
     TrainSettings settings;
-    settings.scale = "standard";  // as --preset best has it
+    settings.scale = study.scale;
     settings.normalise = "tail:8";
     const TrainExtras extras;
     const Calibration::Kind kinds[] = {Calibration::Kind::none, Calibration::Kind::platt,

@@ -148,7 +148,7 @@ Outcome run_study(const Study& study) {
   const Dataset data = study.load();
   const Grid grid = grid_of_all();
   TrainSettings settings;
-  settings.scale = "standard";  // as --preset best has it
+  settings.scale = study.scale;
   const TrainExtras extras;
   Outcome out;
   for (Index s = 0; s < splits; ++s) {
@@ -189,9 +189,12 @@ Outcome run_study(const Study& study) {
 
 }  // namespace
 
-std::vector<Report> part_choosing(const Options& options) {
+namespace {
+
+std::vector<Report> compare(const Options& options, const std::string& part,
+                            const std::vector<Study>& cases) {
   Report report{
-      "choosing",
+      part,
       fmt::format(
           "mean over tasks of the accuracy on rows that took no part in the choice, in per "
           "cent (landmine: 100 times the AUC), over {} splits, each method choosing by the same "
@@ -201,7 +204,7 @@ std::vector<Report> part_choosing(const Options& options) {
           splits, folds),
       {{"splits", splits}, {"folds", folds}, {"gap_tolerance", 1e-4}}};
   const std::string open = methods().back().name;
-  for (const Study& study : studies()) {
+  for (const Study& study : cases) {
     if (study.name.find(options.only) == std::string::npos) continue;
     const Outcome outcome = run_study(study);
     std::vector<std::string> names;
@@ -240,6 +243,22 @@ std::vector<Report> part_choosing(const Options& options) {
                     study.name, where, worst, worst < -2 ? " - significantly worse" : ""));
   }
   return {report};
+}
+
+}  // namespace
+
+std::vector<Report> part_choosing(const Options& options) {
+  return compare(options, "choosing", studies());
+}
+
+std::vector<Report> part_standardised(const Options& options) {
+  std::vector<Study> all;
+  for (Study& study : studies()) {
+    if (study.scale == "standard") continue;
+    study.scale = "standard";
+    all.push_back(std::move(study));
+  }
+  return compare(options, "standardised", all);
 }
 
 // The table behind the pictures of docs/choosing.md.
