@@ -1,5 +1,6 @@
 # coterie_room(NAME SOURCES ... HEADERS ... TESTS ... USES room... LINKS library...)
 #
+# TEST_ONCE: no numbers that optimisation could change; its tests are left to the other builds.
 # A room of the house: a static library coterie_NAME that links only the rooms it may use, and a test program
 # coterie_NAME_test for the tests that sit beside the sources.
 
@@ -53,7 +54,7 @@ function(coterie_test name)
 endfunction()
 
 function(coterie_room name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;TESTS;USES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST_ONCE" "" "SOURCES;HEADERS;TESTS;USES;LINKS;PRIVATE_LINKS" ${ARGN})
   set(target coterie_${name})
   list(TRANSFORM ARG_USES PREPEND coterie_)
   add_library(${target} STATIC ${ARG_SOURCES})
@@ -66,7 +67,7 @@ function(coterie_room name)
   # Matrices cross the library's boundary, so every user must align them alike, whatever its instruction set.
   target_compile_definitions(${target} PUBLIC EIGEN_MAX_ALIGN_BYTES=64)
   set_property(GLOBAL APPEND PROPERTY COTERIE_ROOMS ${target})
-  if(COTERIE_TESTS AND ARG_TESTS)
+  if(COTERIE_TESTS AND ARG_TESTS AND NOT (ARG_TEST_ONCE AND CMAKE_BUILD_TYPE STREQUAL "Release"))
     coterie_test(${target}_test SOURCES ${ARG_TESTS} LINKS ${target} LABEL unit)
   endif()
 endfunction()
