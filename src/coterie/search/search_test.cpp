@@ -434,27 +434,24 @@ TEST(Path, OnceAllShareTheyShareForGood) {
   walked.settings.kernels = "gauss:2@f1-f4 gauss:2@f5-f8 gauss:2@f9-f12 gauss:2";
   walked.settings.C = 1;
   walked.settings.tolerance = 1e-8;
-  for (const double share : {0.0, 0.25}) {
-    Split split;
-    for (const Task& task : walked.data.tasks) {
-      split.train.emplace_back();
-      split.rest.emplace_back();
-      for (Index i = 0; i < task.size(); ++i) split.train.back().push_back(i);
-    }
-    if (share > 0) split = hold_out_tasks(walked.data, share, 1);
-    const SearchData search{walked.data, walked.settings, walked.extras, 1, Storage::stored, 1};
-    GramCache cache;
-    const Fold fold =
-        std::move(make_folds(search, {split}, parse_normalisation("cosine"), cache).front());
-    const LambdaPath path = walk_path(fold, walked.data, walked.settings, {}, 0);
-    bool all_share = true;
-    for (const PathPoint& point : path.points) {
-      const bool here = point.fit.groups.size() == 1;
-      EXPECT_TRUE(all_share || !here) << "they join at " << point.lambda << " and not above";
-      all_share = all_share && here;
-    }
-    EXPECT_FALSE(all_share);
+  Split split;
+  for (const Task& task : walked.data.tasks) {
+    split.train.emplace_back();
+    split.rest.emplace_back();
+    for (Index i = 0; i < task.size(); ++i) split.train.back().push_back(i);
   }
+  const SearchData search{walked.data, walked.settings, walked.extras, 1, Storage::stored, 1};
+  GramCache cache;
+  const Fold fold =
+      std::move(make_folds(search, {split}, parse_normalisation("cosine"), cache).front());
+  const LambdaPath path = walk_path(fold, walked.data, walked.settings, {}, 0);
+  bool all_share = true;
+  for (const PathPoint& point : path.points) {
+    const bool here = point.fit.groups.size() == 1;
+    EXPECT_TRUE(all_share || !here) << "they join at " << point.lambda << " and not above";
+    all_share = all_share && here;
+  }
+  EXPECT_FALSE(all_share);
 }
 
 TEST(Path, EndsWithTheTasksByThemselvesAndBeginsWithOneKernel) {
