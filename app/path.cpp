@@ -37,16 +37,11 @@ struct PathOptions {
 
 std::string description(const PathOptions& options, const std::string& mark,
                         const TrainExtras& extras) {
-  Json run = {{"command", "path"}, {"version", COTERIE_VERSION}, {"data", mark}};
+  Json run = {{"command", "path"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(options.settings);
   run["path"] = {options.path.smallest, options.path.ratio, options.path.resolution};
   run["hold_out"] = options.hold_out.value_or(0);
   run["seed"] = options.seed;
-  for (const auto& [task, C] : extras.task_C) run["task_C"][task] = C;
-  run["complete"] = extras.complete;
-  for (const Edge& edge : extras.graph) run["graph"].push_back({edge.t, edge.s, edge.weight});
-  for (const auto& [name, matrix] : extras.precomputed)
-    run["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
   return run.dump();
 }
 

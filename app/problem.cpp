@@ -97,6 +97,15 @@ TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& sett
   return extras;
 }
 
+Json json_problem(const std::string& mark, const TrainExtras& extras) {
+  Json out = {{"version", COTERIE_VERSION}, {"data", mark}, {"complete", extras.complete}};
+  for (const auto& [task, C] : extras.task_C) out["task_C"][task] = C;
+  for (const Edge& edge : extras.graph) out["graph"].push_back({edge.t, edge.s, edge.weight});
+  for (const auto& [name, matrix] : extras.precomputed)
+    out["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
+  return out;
+}
+
 double memory_budget(const ProblemOptions& options) {
   return options.memory ? parse_memory(*options.memory) : 0.9 * memory_of_machine();
 }

@@ -7,6 +7,7 @@
 #include "coterie/mtmkl/memory_plan.hpp"
 #include "coterie/mtmkl/train.hpp"
 #include "options.hpp"
+#include "text.hpp"
 
 namespace coterie::app {
 
@@ -27,6 +28,9 @@ void check_problem(const ProblemOptions& options);
 Dataset read_problem(const ProblemOptions& options);
 TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
                         const Dataset& data);
+
+// The data and all that was read beside it, so that the journal of a run can tell it from others. `mark` is the data's fingerprint.
+Json json_problem(const std::string& mark, const TrainExtras& extras);
 
 double memory_budget(const ProblemOptions& options);
 

@@ -133,7 +133,7 @@ std::map<RowKey, RowScores> decode(const std::vector<std::string>& records) {
 // All that the rows of the search depend on.
 std::string description(const SelectOptions& options, const Plan& plan, const std::string& mark,
                         const TrainExtras& extras) {
-  Json run = {{"command", "select"}, {"version", COTERIE_VERSION}, {"data", mark}};
+  Json run = {{"command", "select"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(plan.settings);
   for (const char* name : {"C", "lambda", "norm", "normalise"}) run["settings"].erase(name);
   run["C"] = plan.grid.C;
@@ -145,11 +145,6 @@ std::string description(const SelectOptions& options, const Plan& plan, const st
   run["folds"] = options.folds;
   run["hold_out"] = options.hold_out.value_or(0);
   run["seed"] = options.seed;
-  for (const auto& [task, C] : extras.task_C) run["task_C"][task] = C;
-  run["complete"] = extras.complete;
-  for (const Edge& edge : extras.graph) run["graph"].push_back({edge.t, edge.s, edge.weight});
-  for (const auto& [name, matrix] : extras.precomputed)
-    run["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
   return run.dump();
 }
 
