@@ -61,9 +61,15 @@ void check_offsets(const std::vector<Index>& offsets, Index end, std::string_vie
     throw InputError(fmt::format("{} does not run from 0 to {}", path, end));
 }
 
+// Those of other methods than coterie came with version 3; models of coterie do without.
+bool is_of_methods(std::string_view name) {
+  return name == "method" || name == "parameters" || name == "loss" || name == "map";
+}
+
 void write_settings(Hdf5Writer& file, const TrainSettings& settings) {
   file.add_group("/settings");
   visit_fields(settings, [&](const std::string& name, const auto& value, const auto&...) {
+    if (is_of_methods(name) && settings.method == "coterie") return;
     file.add("/settings/" + name, value);
   });
 }
@@ -73,6 +79,7 @@ TrainSettings read_settings(const Hdf5Reader& file) {
   visit_fields(settings, [&](const std::string& name, auto& value, const auto&...) {
     using Value = std::decay_t<decltype(value)>;
     const std::string path = "/settings/" + name;
+    if (is_of_methods(name) && !file.has("/settings/method")) return;
     if constexpr (std::is_same_v<Value, double>)
       value = file.real(path);
     else if constexpr (std::is_same_v<Value, Index>)

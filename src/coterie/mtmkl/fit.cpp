@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -12,6 +13,25 @@
 #include "coterie/mtmkl/outer_loop.hpp"
 
 namespace coterie {
+
+std::string to_string(Claim claim) {
+  switch (claim) {
+    case Claim::optimum:
+      return "optimum";
+    case Claim::given_clusters:
+      return "given clusters";
+    case Claim::stationary:
+      return "stationary";
+  }
+  assert(false);
+  return {};
+}
+
+std::optional<Claim> claim_from(const std::string& text) {
+  for (const Claim claim : {Claim::optimum, Claim::given_clusters, Claim::stationary})
+    if (text == to_string(claim)) return claim;
+  return {};
+}
 
 std::string to_string(Status status) {
   switch (status) {

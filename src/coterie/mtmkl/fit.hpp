@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ namespace coterie {
 
 enum class Status { converged, step_limit, stopped, stalled };
 std::string to_string(Status status);
+
+// What the gap of a fit proves.
+enum class Claim {
+  optimum,         // the objective is so near the smallest there is
+  given_clusters,  // the same among all models with these clusters; other clusters may be better
+  stationary,  // no lower bound: the gap is the relative size of what a further step would still gain
+};
+std::string to_string(Claim claim);
+std::optional<Claim> claim_from(const std::string& text);
 
 enum class Solver { newton, published };
 
@@ -60,6 +70,7 @@ struct Fit {
   Index svm_solves = 0, theta_iterations = 0;
   Index cycle =
       0;  // the published algorithm came back to weights it had so many steps before; 0: it did not
+  Claim claim = Claim::optimum;
   Status status = Status::converged;
 };
 

@@ -19,12 +19,13 @@ bool TaskModel::operator==(const TaskModel& o) const {
   return std::tie(name, negative, positive, n, C, bias, objective, support, sample, calibration) ==
              std::tie(o.name, o.negative, o.positive, o.n, o.C, o.bias, o.objective, o.support,
                       o.sample, o.calibration) &&
-         same(theta, o.theta) && same(alpha, o.alpha) && same(y, o.y);
+         same(theta, o.theta) && same(alpha, o.alpha) && same(y, o.y) && same(w, o.w) &&
+         same(shared, o.shared);
 }
 
 bool Certificate::operator==(const Certificate& o) const {
-  return std::tie(primal, dual, gap, lambda, complete, graph, status, outer_steps) ==
-             std::tie(o.primal, o.dual, o.gap, o.lambda, o.complete, o.graph, o.status,
+  return std::tie(primal, dual, gap, lambda, complete, graph, claim, status, outer_steps) ==
+             std::tie(o.primal, o.dual, o.gap, o.lambda, o.complete, o.graph, o.claim, o.status,
                       o.outer_steps) &&
          same(nu, o.nu);
 }

@@ -7,6 +7,7 @@
 #include "coterie/data/dataset.hpp"
 #include "coterie/data/scaling.hpp"
 #include "coterie/kernel/gram.hpp"
+#include "coterie/mtmkl/fit.hpp"
 #include "coterie/mtmkl/problem.hpp"
 #include "coterie/mtmkl/settings.hpp"
 #include "coterie/stats/calibration.hpp"
@@ -25,7 +26,9 @@ struct TaskModel {
   std::vector<Index> sample;   // per support vector: its position among the task's training samples
   Vector alpha;                // per support vector, > 0
   Vector y;                    // per support vector, -1 or +1
-  Calibration calibration;     // from decision values to probabilities of the positive label
+  Vector w;  // linear models: weights of the scaled features, for f(x) = w'x + bias; else empty
+  Vector shared;            // the part of w that tasks share, of methods that have one; else empty
+  Calibration calibration;  // from decision values to probabilities of the positive label
   bool operator==(const TaskModel&) const;
 };
 
@@ -36,6 +39,7 @@ struct Certificate {
   bool complete = true;                  // every pair of tasks with weight 1
   TaskGraph graph;                       // the edges, when not complete
   Matrix nu;                             // edges x M; no rows when lambda is 0 or infinite
+  Claim claim = Claim::optimum;          // what the gap means
   std::string status;
   Index outer_steps = 0;
   bool operator==(const Certificate&) const;

@@ -22,6 +22,10 @@ struct TrainSettings {
   double tolerance = 1e-4;
   std::string solver = "newton";
   Index max_steps = 100;
+  std::string method = "coterie";  // what follows belongs to other methods (baseline/method.hpp)
+  std::string parameters;
+  std::string loss = "squared-hinge";
+  std::string map = "none";
   bool operator==(const TrainSettings&) const = default;
 };
 
@@ -48,6 +52,15 @@ void visit_fields(Settings& s, F&& f) {
   f("solver", s.solver, "algorithm",
     "'newton', or 'published' (the paper's, which does not converge)");
   f("max-steps", s.max_steps, "outer steps after which the solver gives up", "a whole number >= 1");
+  f("method", s.method, "what is learnt: coterie, or a method to compare it with",
+    "a name that `coterie methods` lists");
+  f("parameters", s.parameters, "of methods other than coterie; those not given have defaults",
+    "such as 'lambda=0.1 clusters=3', as listed by `coterie methods`");
+  f("loss", s.loss, "of linear methods", "'squared-hinge', 'logistic' or 'square'");
+  f("map", s.map,
+    "what linear methods are linear in: the features, or features that stand for the mean of the "
+    "kernels, at most so many",
+    "'none', or 'kernels[:rank]' with a rank of 300 unless given");
 }
 
 // Throws InputError naming the setting, its value and its rule.

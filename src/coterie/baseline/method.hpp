@@ -1,0 +1,41 @@
+// The methods: their names, their parameters, and what is to be said of each. One list, which the command line, documentation and tests walk.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coterie/mtmkl/settings.hpp"
+
+namespace coterie {
+
+struct Parameter {
+  std::string name;
+  double value;  // by default
+  std::string help, rule;
+  double least, most;  // what is allowed
+  bool whole = false;  // whole numbers only
+  std::string grid;    // that `select` searches by default; empty: the default value alone
+};
+
+struct Method {
+  enum class Family { kernel, linear };  // learns kernel weights, or weights of features
+  std::string name, title, source;
+  Family family = Family::kernel;
+  bool convex = true;
+  std::string about;  // what it does, and what an honest person says of it
+  std::vector<Parameter> parameters;
+};
+
+const std::vector<Method>& methods();
+const Method& method_named(const std::string& name);  // throws InputError that lists the names
+
+// The method's parameters with the values of settings.parameters ("lambda=0.1 clusters=3") over its defaults. Throws InputError for
+// names that the method does not have and values that its rules forbid.
+using Parameters = std::map<std::string, double>;
+Parameters parameters_of(const TrainSettings& settings);
+
+// As text that parameters_of reads back.
+std::string parameters_text(const Parameters& parameters);
+
+}  // namespace coterie

@@ -1,0 +1,16 @@
+// Plain references: equal weights of all kernels, and one model for all tasks together.
+#pragma once
+
+#include "coterie/mtmkl/train.hpp"
+
+namespace coterie {
+
+// One SVM per task at theta = 1/M.
+Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
+                const ProgressCallback& progress = {}, const WarmStart& start = {},
+                Workspace* workspace = nullptr);
+
+// All samples of all tasks as one task, "all".
+Dataset pool_tasks(const Dataset& data);
+
+}  // namespace coterie

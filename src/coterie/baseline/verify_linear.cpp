@@ -1,0 +1,1 @@
+#include "coterie/baseline/verify_linear.hpp"

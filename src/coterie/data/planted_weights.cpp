@@ -1,0 +1,1 @@
+#include "coterie/data/planted_weights.hpp"

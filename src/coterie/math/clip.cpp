@@ -1,0 +1,1 @@
+#include "coterie/math/clip.hpp"

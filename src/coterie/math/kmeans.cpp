@@ -1,0 +1,1 @@
+#include "coterie/math/kmeans.hpp"

@@ -1,0 +1,1 @@
+#include "coterie/stats/partitions.hpp"
