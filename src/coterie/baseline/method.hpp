@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coterie/mtmkl/settings.hpp"
@@ -29,6 +30,13 @@ struct Method {
 
 const std::vector<Method>& methods();
 const Method& method_named(const std::string& name);  // throws InputError that lists the names
+
+// "lambda=0.1 clusters=3" as names and texts, in that order.
+std::vector<std::pair<std::string, std::string>> split_parameters(const std::string& text);
+const Parameter& parameter_named(const Method& method, const std::string& name);  // or InputError
+// Throws InputError that quotes `text` unless the value is one that the rule allows.
+void check_parameter(const Method& method, const Parameter& parameter, double value,
+                     const std::string& text);
 
 // The method's parameters with the values of settings.parameters ("lambda=0.1 clusters=3") over its defaults. Throws InputError for
 // names that the method does not have and values that its rules forbid.
