@@ -243,6 +243,11 @@ Parameters parameters_of(const TrainSettings& settings) {
   return values;
 }
 
+std::string usual_scale(const TrainSettings& settings) {
+  const bool linear = method_named(settings.method).family == Method::Family::linear;
+  return linear && settings.map == "none" ? "standard" : "none";
+}
+
 std::string parameters_text(const Parameters& parameters) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : parameters) parts.push_back(fmt::format("{}={}", name, value));

@@ -43,6 +43,10 @@ void check_parameter(const Method& method, const Parameter& parameter, double va
 using Parameters = std::map<std::string, double>;
 Parameters parameters_of(const TrainSettings& settings);
 
+// The scaling that suits the method when the user asks for none in particular: linear methods on features as they are have standardised
+// ones.
+std::string usual_scale(const TrainSettings& settings);
+
 // As text that parameters_of reads back.
 std::string parameters_text(const Parameters& parameters);
 
