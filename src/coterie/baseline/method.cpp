@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "coterie/baseline/loss.hpp"
 #include "coterie/data/names.hpp"
 
 namespace coterie {
@@ -241,6 +242,29 @@ Parameters parameters_of(const TrainSettings& settings) {
     values[name] = value;
   }
   return values;
+}
+
+MapChoice parse_map(const std::string& text) {
+  if (text == "none") return {};
+  MapChoice choice{true, 300};
+  if (text == "kernels") return choice;
+  const std::string_view prefix = "kernels:";
+  if (text.starts_with(prefix)) {
+    const char* end = text.data() + text.size();
+    const auto [at, problem] = std::from_chars(text.data() + prefix.size(), end, choice.rank);
+    if (problem == std::errc{} && at == end && choice.rank >= 1) return choice;
+  }
+  throw InputError(fmt::format(
+      "map is '{}'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1.", text));
+}
+
+void validate_method(const TrainSettings& settings) {
+  validate(settings);
+  parameters_of(settings);
+  if (!loss_from(settings.loss))
+    throw InputError(fmt::format(
+        "loss is '{}'; it must be 'squared-hinge', 'logistic' or 'square'.", settings.loss));
+  parse_map(settings.map);
 }
 
 std::string usual_scale(const TrainSettings& settings) {

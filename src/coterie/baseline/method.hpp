@@ -43,6 +43,16 @@ void check_parameter(const Method& method, const Parameter& parameter, double va
 using Parameters = std::map<std::string, double>;
 Parameters parameters_of(const TrainSettings& settings);
 
+// The setting `map`: features that stand for the mean of the kernels, at most `rank`, instead of those of the data.
+struct MapChoice {
+  bool mapped = false;
+  Index rank = 300;
+};
+MapChoice parse_map(const std::string& text);
+
+// Throws InputError unless all settings, those of methods too, are ones that their rules allow.
+void validate_method(const TrainSettings& settings);
+
 // The scaling that suits the method when the user asks for none in particular: linear methods on features as they are have standardised
 // ones.
 std::string usual_scale(const TrainSettings& settings);

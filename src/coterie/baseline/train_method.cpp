@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -26,34 +25,6 @@ bool is_main(const std::string& method) {
   return method == "coterie" || method == "stl" || method == "mtl" || method == "pooled";
 }
 
-// Features of the mean kernel instead of those of the data.
-struct MapChoice {
-  bool mapped = false;
-  Index rank = 300;
-};
-
-MapChoice parse_map(const std::string& text) {
-  if (text == "none") return {};
-  MapChoice choice{true, 300};
-  if (text == "kernels") return choice;
-  const std::string_view prefix = "kernels:";
-  if (text.starts_with(prefix)) {
-    const char* end = text.data() + text.size();
-    const auto [at, problem] = std::from_chars(text.data() + prefix.size(), end, choice.rank);
-    if (problem == std::errc{} && at == end && choice.rank >= 1) return choice;
-  }
-  throw InputError(fmt::format(
-      "map is '{}'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1.", text));
-}
-
-Loss parse_loss(const std::string& text) {
-  const std::optional<Loss> loss = loss_from(text);
-  if (!loss)
-    throw InputError(
-        fmt::format("loss is '{}'; it must be 'squared-hinge', 'logistic' or 'square'.", text));
-  return *loss;
-}
-
 void check_extras(const Method& method, const TrainExtras& extras) {
   if (!extras.complete && method.name != "coterie")
     throw InputError(fmt::format("--task-graph belongs to --method coterie; {} has no use for it.",
@@ -72,7 +43,7 @@ LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::ve
   TrainSettings unit = settings;
   unit.C = 1;
   LinearProblem problem;
-  problem.loss = parse_loss(settings.loss);
+  problem.loss = *loss_from(settings.loss);
   problem.c = sample_costs(data, unit, {});
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     std::vector<Index> places;
@@ -88,7 +59,6 @@ LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::ve
 MethodProblem prepare_linear(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
                              int threads) {
   const MapChoice choice = parse_map(settings.map);
-  parse_loss(settings.loss);
   MethodProblem problem;
   Prepared& prepared = problem.prepared;
   if (choice.mapped) {
@@ -100,7 +70,6 @@ MethodProblem prepare_linear(Dataset data, const TrainSettings& settings, const 
     problem.linear = linear_problem(prepared.data, mapped.phi, rows, settings);
     return problem;
   }
-  validate(settings);
   check_dataset(data);
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
@@ -191,6 +160,7 @@ void expand_in_kernels(const MethodProblem& problem, const LinearFit& fit, Model
       const double value = coefficients[order[at]];
       if (value == 0) continue;
       task.support.push_back(static_cast<Index>(at));
+      task.sample.push_back(static_cast<Index>(at));
       alpha.push_back(std::abs(value));
       sign.push_back(value > 0 ? 1 : -1);
     }
@@ -244,8 +214,8 @@ Model make_linear_model(const MethodProblem& problem, const TrainSettings& setti
 
 MethodProblem prepare_method(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
                              int threads) {
+  validate_method(settings);
   const Method& method = method_named(settings.method);
-  parameters_of(settings);
   check_extras(method, extras);
   if (method.family == Method::Family::linear)
     return prepare_linear(std::move(data), settings, extras, threads);
