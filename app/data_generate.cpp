@@ -17,8 +17,6 @@
 namespace coterie::app {
 namespace {
 
-const std::string structures = "groups, weights, features, coclusters or subspaces";
-
 struct GenerateOptions {
   std::string structure = "groups";
   PlantedSettings groups;          // and what all structures have
@@ -116,8 +114,9 @@ Generated generate_weights(const PlantedWeightsSettings& settings) {
 Generated generate(const GenerateOptions& options) {
   const std::optional<Structure> structure = structure_from(options.structure);
   if (!structure && options.structure != "groups")
-    throw InputError(
-        fmt::format("--structure is '{}'; it must be {}.", options.structure, structures));
+    throw InputError(fmt::format(
+        "--structure is '{}'; it must be groups, weights, features, coclusters or subspaces.",
+        options.structure));
   for (const CLI::Option* option : structure ? options.of_groups : options.of_weights)
     if (option->count() > 0)
       throw InputError(fmt::format("{} has no meaning for --structure {}. Leave it out.",
@@ -195,12 +194,10 @@ void add_data_generate(CLI::App& data, Action& chosen) {
                   "where the data goes, .csv, .tsv, .svm or .idx, or with .gz, or .mat (needed)")
       ->type_name("FILE");
   command
-      .add_option(
-          "--structure", options->structure,
-          fmt::format("what the tasks of a group have in common: {}; groups: the kernel they need, "
-                      "weights: their weights, features: each feature has groups of its own, "
-                      "coclusters: weights of the same features, subspaces: a plane of weights",
-                      structures))
+      .add_option("--structure", options->structure,
+                  "what tasks of a group share: groups (the kernel that they need), weights, "
+                  "features (every feature has groups of its own), coclusters (the features that "
+                  "matter, and their weights) or subspaces (a plane of weights)")
       ->type_name("NAME")
       ->capture_default_str();
   add_number(command, "--tasks", groups.tasks, "number of tasks", "a whole number >= 1");
@@ -221,7 +218,7 @@ void add_data_generate(CLI::App& data, Action& chosen) {
                   "a whole number >= 1"),
       &add_number(command, "--deviation", weights.deviation,
                   "other structures: how far a task is from what it shares, relative",
-                  "a number >= 0")};
+                  "a number from 0 to 1000")};
   add_seed(command, options->seed);
   add_json(command, options->output);
 }
