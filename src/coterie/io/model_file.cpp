@@ -41,6 +41,7 @@ std::string user_block(const Frame& frame) {
 
 // The oldest version that has a place for all of the model, so that older programs read what they can.
 std::uint64_t version_of(const Model& model) {
+  if (model.settings.method != "coterie") return 3;
   return has_calibration(model) || !model.extensions.empty() ? 2 : 1;
 }
 

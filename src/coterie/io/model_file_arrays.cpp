@@ -211,8 +211,41 @@ void read_tasks(const Hdf5Reader& file, Model& model) {
                            .sample = {sample.begin() + begin, sample.begin() + end},
                            .alpha = alpha.segment(begin, end - begin),
                            .y = y.segment(begin, end - begin),
+                           .w = {},
+                           .shared = {},
                            .calibration = {}});
   }
+}
+
+// A row per task, or none when no task has the member.
+Matrix rows_of_tasks(const Model& model, Vector TaskModel::*member) {
+  const Index columns = (model.tasks.front().*member).size();
+  if (columns == 0) return {};
+  return joined(model, member).reshaped<Eigen::RowMajor>(std::ssize(model.tasks), columns);
+}
+
+// The group is there when the method is not coterie.
+void write_method(Hdf5Writer& file, const Model& model) {
+  file.add_group("/method");
+  file.add("/method/claim", to_string(model.certificate.claim));
+  file.add("/method/w", rows_of_tasks(model, &TaskModel::w));
+  file.add("/method/shared", rows_of_tasks(model, &TaskModel::shared));
+}
+
+void read_method(const Hdf5Reader& file, Model& model) {
+  const auto claim = claim_from(file.text("/method/claim"));
+  if (!claim) throw InputError("/method/claim is unknown");
+  model.certificate.claim = *claim;
+  const auto read = [&](const std::string& path, Vector TaskModel::*member) {
+    const Matrix rows = file.matrix(path);
+    if (rows.rows() == 0) return;
+    if (rows.rows() != std::ssize(model.tasks))
+      throw InputError(fmt::format("{} does not have a row per task", path));
+    for (std::size_t t = 0; t < model.tasks.size(); ++t)
+      model.tasks[t].*member = rows.row(static_cast<Index>(t));
+  };
+  read("/method/w", &TaskModel::w);
+  read("/method/shared", &TaskModel::shared);
 }
 
 // The group is there when some task is calibrated.
@@ -339,6 +372,7 @@ std::string write_arrays(const Model& model) {
   if (has_calibration(model)) write_calibrations(file, model);
   write_training_data(file, model);
   write_certificate(file, model.certificate);
+  if (model.settings.method != "coterie") write_method(file, model);
   write_extensions(file, model.extensions, std::ssize(model.kernels));
   return file.finish();
 }
@@ -353,6 +387,7 @@ Model read_arrays(std::string_view bytes) {
   if (file.has("/calibration/kind")) read_calibrations(file, model);
   read_training_data(file, model);
   model.certificate = read_certificate(file);
+  if (file.has("/method/claim")) read_method(file, model);
   model.extensions = read_extensions(file);
   return model;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "coterie/baseline/method.hpp"
 #include "coterie/io/model_file_extensions.hpp"
 #include "coterie/io/text.hpp"
 
@@ -39,7 +40,7 @@ void check_settings(const TrainSettings& settings) {
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
       check_text(value, fmt::format("setting {}", name));
   });
-  validate(settings);
+  validate_method(settings);
 }
 
 void check_scaling(const Scaling& scaling, Index features) {
@@ -50,8 +51,14 @@ void check_scaling(const Scaling& scaling, Index features) {
           "the scaling has a number that is not finite");
 }
 
+// Weights of features instead of kernels.
+bool is_linear(const Model& model) {
+  return method_named(model.settings.method).family == Method::Family::linear &&
+         !parse_map(model.settings.map).mapped;
+}
+
 void check_kernels(const Model& model) {
-  require(!model.kernels.empty(), "there is no kernel");
+  require(model.kernels.empty() == is_linear(model), "there is no kernel, or one too many");
   for (const Kernel& kernel : model.kernels) {
     const std::string name = to_string(kernel);
     check_name(name, "the name of a kernel");
@@ -105,15 +112,36 @@ void check_task(const TaskModel& task, const Model& model) {
   require(task.alpha.allFinite() && (task.alpha.array() > 0).all(),
           "task {} has an alpha that is not a positive number", name);
   require((task.y.array().abs() == 1).all(), "task {} has a y that is not -1 or 1", name);
-  Index last = -1;
+  Index last = -1, samples = task.n;
+  if (model.settings.method == "pooled") {
+    samples = 0;
+    for (const TaskModel& other : model.tasks) samples += other.n;
+  } else if (parse_map(model.settings.map).mapped) {
+    samples = model.support_vectors.rows();
+  }
   for (std::size_t j = 0; j < count; ++j) {
-    require(task.sample[j] > last && task.sample[j] < task.n,
-            "task {} has samples that do not increase, or leave the {} there were", name, task.n);
+    require(task.sample[j] > last && task.sample[j] < samples,
+            "task {} has samples that do not increase, or leave the {} there were", name, samples);
     last = task.sample[j];
     require(task.support[j] >= 0 && task.support[j] < model.support_vectors.rows(),
             "task {} has support vector {} of {}", name, task.support[j],
             model.support_vectors.rows());
   }
+}
+
+// w, and the part of it that is shared, in the features that the model is linear in.
+void check_weights(const TaskModel& task, const Model& model) {
+  const std::string name = show(task.name);
+  const bool linear = is_linear(model);
+  require(task.w.size() == (linear ? std::ssize(model.features) : 0),
+          "task {} has {} weights of features", name, task.w.size());
+  const bool has_shared = model.settings.method == "flexclus" || model.settings.method == "coclus";
+  require(task.shared.size() == model.tasks.front().shared.size() &&
+              (task.shared.size() > 0) == has_shared &&
+              (!linear || !has_shared || task.shared.size() == task.w.size()),
+          "task {} has {} shared weights", name, task.shared.size());
+  require(task.w.allFinite() && task.shared.allFinite(), "task {} has a weight that is not finite",
+          name);
 }
 
 void check_calibration(const TaskModel& task) {
@@ -146,6 +174,7 @@ void check_tasks(const Model& model) {
     check_name(task.name, "the name of a task");
     require(names.insert(task.name).second, "there are two tasks {}", show(task.name));
     check_task(task, model);
+    check_weights(task, model);
     check_calibration(task);
   }
 }
@@ -182,8 +211,10 @@ void check_groups(const Groups& groups, Index tasks) {
 }
 
 // Of a proof about the tasks from `first` on, whose edges end there.
-void check_certificate(const Certificate& proof, Index first, Index tasks, Index kernels) {
-  require(std::isfinite(proof.primal) && std::isfinite(proof.dual) && std::isfinite(proof.gap),
+void check_certificate(const Certificate& proof, Index first, Index tasks, Index length) {
+  const bool bounded = proof.claim != Claim::stationary;  // else there need not be a dual value
+  require(std::isfinite(proof.primal) && std::isfinite(proof.gap) &&
+              (std::isfinite(proof.dual) || (!bounded && proof.dual < 0)),
           "the certificate has a number that is not finite");
   require(proof.lambda >= 0, "lambda is {}", proof.lambda);
   check_text(proof.status, "the status");
@@ -199,16 +230,20 @@ void check_certificate(const Certificate& proof, Index first, Index tasks, Index
       proof.complete ? tasks * (tasks - 1) / 2 - first * (first - 1) / 2 : std::ssize(proof.graph);
   require(proof.nu.rows() == 0 || proof.nu.rows() == edges, "{} edges have {} pair duals", edges,
           proof.nu.rows());
-  require(proof.nu.rows() == 0 || proof.nu.cols() == kernels,
-          "pair duals have {} entries for {} kernels", proof.nu.cols(), kernels);
+  require(proof.nu.rows() == 0 || proof.nu.cols() == length, "pair duals have {} entries, not {}",
+          proof.nu.cols(), length);
   require(proof.nu.allFinite(), "a pair dual has a number that is not finite");
 }
 
 }  // namespace
 
 void check_model(const Model& model) {
-  const Index tasks = std::ssize(model.tasks), kernels = std::ssize(model.kernels);
   check_settings(model.settings);
+  const Index tasks = std::ssize(model.tasks);
+  const bool linear = method_named(model.settings.method).family == Method::Family::linear;
+  const Index length = !linear            ? std::ssize(model.kernels)  // of a pair dual
+                       : is_linear(model) ? std::ssize(model.features)
+                                          : model.support_vectors.rows();
   for (const std::string& name : model.features) check_name(name, "the name of a feature");
   check_scaling(model.scaling, std::ssize(model.features));
   check_kernels(model);
@@ -218,10 +253,9 @@ void check_model(const Model& model) {
   check_groups(model.groups, tasks);
   check_extensions(model);
   check_certificate(model.certificate, 0,
-                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks,
-                    kernels);
+                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks, length);
   for (const Extension& added : model.extensions) {
-    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, kernels);
+    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, length);
     check_text(added.fingerprint, "the fingerprint of an extension");
   }
   check_text(model.fingerprint, "the fingerprint");

@@ -429,7 +429,7 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
       {[](Model& m) { m.certificate.graph[0].s = 0; }, "edge 0-0 is not one of 3 tasks"},
       {[](Model& m) { m.certificate.graph[0].weight = -1; }, "edge 0-1 has weight -1"},
       {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
-      {[](Model& m) { m.certificate.nu.conservativeResize(2, 3); }, "have 3 entries for 4 kernels"},
+      {[](Model& m) { m.certificate.nu.conservativeResize(2, 3); }, "have 3 entries, not 4"},
       {[](Model& m) { m.certificate.nu(1, 1) = kInfinity; }, "a pair dual has a number"},
       {[](Model& m) { m.certificate.status = "\x01"; }, "the status holds"},
   };

@@ -23,10 +23,11 @@ struct TaskModel {
   double bias = 0;
   double objective = 0;        // primal value of the task's SVM
   std::vector<Index> support;  // per support vector: row of Model::support_vectors
-  std::vector<Index> sample;   // per support vector: its position among the task's training samples
-  Vector alpha;                // per support vector, > 0
-  Vector y;                    // per support vector, -1 or +1
-  Vector w;  // linear models: weights of the scaled features, for f(x) = w'x + bias; else empty
+  std::vector<Index>
+      sample;  // per support vector: its position among the samples it was fitted to: the task's; `pooled`: those of all tasks, one behind the other; mapped: the pivots
+  Vector alpha;  // per support vector, > 0
+  Vector y;      // per support vector, -1 or +1
+  Vector w;      // linear models: weights of the scaled features, for f(x) = w'x + bias; else empty
   Vector shared;            // the part of w that tasks share, of methods that have one; else empty
   Calibration calibration;  // from decision values to probabilities of the positive label
   bool operator==(const TaskModel&) const;

@@ -42,6 +42,7 @@ Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
   const Matrix scaled = apply_scaling(model.scaling, X);
   const Vector weights = task.alpha.cwiseProduct(task.y);
   Vector f = Vector::Constant(X.rows(), task.bias);
+  if (task.w.size() > 0) f += scaled * task.w;
   if (task.support.empty()) return f;
   for (std::size_t m = 0; m < model.kernels.size(); ++m) {
     const double theta = task.theta[static_cast<Index>(m)];

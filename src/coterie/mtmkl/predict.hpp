@@ -9,7 +9,8 @@
 namespace coterie {
 
 // Decision values of task t at the rows of X (unscaled features in the order of model.features):
-//   f(x) = sum_m theta^m / divisor_m sum_j alpha_j y_j k_m(x, x_j) + bias,   label positive iff f(x) > 0.
+//   f(x) = sum_m theta^m / divisor_m sum_j alpha_j y_j k_m(x, x_j) + bias,   label positive iff f(x) > 0;
+// of linear models w'x + bias.
 // `cross` holds, for precomputed kernels, the values between the rows of X and all training rows.
 Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
                        const PrecomputedMatrices& cross = {});
