@@ -155,17 +155,6 @@ class SheetScorer {
 
 }  // namespace
 
-std::vector<GridPoint> all_points(const Grid& grid) {
-  std::vector<GridPoint> points;
-  for (Index norm = 0; norm < std::ssize(grid.norm); ++norm)
-    for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
-      for (Index C = 0; C < std::ssize(grid.C); ++C)
-        for (Index lambda = 0; lambda < (has_lambda(grid, norm) ? std::ssize(grid.lambda) : 1);
-             ++lambda)
-          points.push_back({norm, normalise, C, lambda});
-  return points;
-}
-
 void score_points(const SearchData& search, const std::vector<Split>& splits, const Grid& grid,
                   const std::vector<GridPoint>& points, Index round, GramCache& cache,
                   const SearchHooks& hooks, GridScores& scores) {

@@ -50,7 +50,4 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
                   const std::vector<GridPoint>& points, Index round, GramCache& cache,
                   const SearchHooks& hooks, GridScores& scores);
 
-// All points of a grid, in the order of the lists.
-std::vector<GridPoint> all_points(const Grid& grid);
-
 }  // namespace coterie
