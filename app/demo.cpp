@@ -91,8 +91,7 @@ void print_demo(const std::vector<Outcome>& outcomes, Index train_rows, Index te
                fmt::format("{:.1e}", outcome.model.certificate.gap),
                seconds_text(outcome.seconds)});
   fmt::print("{}\n", table.text());
-  fmt::print("coterie at {}: {}\n", lambda_text(model),
-             proof_text(model.certificate.primal, model.certificate.gap));
+  fmt::print("coterie at {}: {}\n", strength_text(model), proof_text(model.certificate));
   fmt::print("{}\n", groups_text(model));
   fmt::print("{} in all. Next, on your own table with a column 'label' (and 'task'):\n",
              seconds_text(seconds));

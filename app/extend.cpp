@@ -128,8 +128,8 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
   const Certificate& proof = added.certificate;
   fmt::print("{} added to {}; lambda {:.5g}\n", plural(added.tasks, "task"),
              plural(added.base_tasks, "task"), proof.lambda);
-  fmt::print("{}, {}, status {}\n\n", proof_text(proof.primal, proof.gap),
-             plural(proof.outer_steps, "outer step"), proof.status);
+  fmt::print("{}, {}, status {}\n\n", proof_text(proof), plural(proof.outer_steps, "outer step"),
+             proof.status);
   const std::vector<Index> group = group_of_tasks(model);
   Table table({"new task", "n", "support", "group", "shares its kernel with", "kernel"}, "lrrrll");
   for (std::size_t t = static_cast<std::size_t>(added.base_tasks); t < model.tasks.size(); ++t) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 
 #include "command.hpp"
 #include "coterie/io/model_file.hpp"
@@ -73,6 +75,8 @@ Json json_model(const Model& model) {
                                 {"sample", task.sample},
                                 {"alpha", json_vector(task.alpha)},
                                 {"y", json_vector(task.y)},
+                                {"w", json_vector(task.w)},
+                                {"shared", json_vector(task.shared)},
                                 {"calibration", json_calibration(task.calibration)}});
   }
   out["graph"] = json_edges(model.certificate);
@@ -96,7 +100,26 @@ void print_settings(const Model& model) {
   fmt::print("{}\n", settings.text());
 }
 
+void print_weights(const Model& model) {
+  fmt::print("weights of the scaled features, largest first\n");
+  Table table({"task", "length", "features"}, "lrl");
+  constexpr std::size_t shown = 5;
+  for (const TaskModel& task : model.tasks) {
+    std::vector<Index> order(model.features.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::ranges::stable_sort(order, std::greater(), [&](Index j) { return std::abs(task.w[j]); });
+    std::vector<std::string> largest;
+    for (std::size_t k = 0; k < std::min(shown, order.size()); ++k)
+      largest.push_back(fmt::format("{} {:.3g}", model.features[static_cast<std::size_t>(order[k])],
+                                    task.w[order[k]]));
+    table.add(
+        {task.name, short_number(task.w.norm()), fmt::format("{}", fmt::join(largest, "  "))});
+  }
+  fmt::print("{}\n", table.text());
+}
+
 void print_kernels(const Model& model) {
+  if (model.kernels.empty()) return print_weights(model);
   fmt::print("kernels, and their weight in the tasks\n");
   Table kernels({"kernel", "divisor", "tasks using it", "mean weight", "largest"}, "l");
   for (std::size_t m = 0; m < model.kernels.size(); ++m) {
@@ -152,9 +175,14 @@ void print_calibration(const Model& model) {
 
 void print_certificate(const Model& model) {
   const Certificate& proof = model.certificate;
-  fmt::print("certificate\n  {}\n", proof_text(proof.primal, proof.gap));
-  fmt::print("  dual value {:.8g}; {}; status {} after {}\n", proof.dual, lambda_text(model),
+  fmt::print("certificate\n  {}\n", proof_text(proof));
+  fmt::print("  dual value {:.8g}; {}; status {} after {}\n", proof.dual, strength_text(model),
              proof.status, plural(proof.outer_steps, "outer step"));
+  if (model.settings.method != "coterie") {
+    fmt::print("  training data {}: {} (check with: coterie verify MODEL DATA)\n",
+               model.fingerprint, plural(model.training_rows, "row"));
+    return;
+  }
   const std::string graph = proof.complete ? "every pair of tasks"
                                            : plural(std::ssize(proof.graph), "pair") + " of tasks";
   fmt::print("  drawn together: {}; {} stored for the dual value\n", graph,
@@ -173,7 +201,7 @@ void print_extensions(const Model& model) {
     fmt::print("\nextension {}: {} behind the {} that were there, which stayed as they were\n{}",
                k + 1, plural(added.tasks, "task"), plural(added.base_tasks, "task"),
                wrap(names, 4));
-    fmt::print("  {}\n", proof_text(proof.primal, proof.gap));
+    fmt::print("  {}\n", proof_text(proof));
     fmt::print("  dual value {:.8g}; lambda {:.5g}; status {} after {}\n", proof.dual, proof.lambda,
                proof.status, plural(proof.outer_steps, "outer step"));
     fmt::print("  drawn together: {}\n",

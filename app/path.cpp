@@ -329,7 +329,7 @@ void add_path(CLI::App& program, Action& chosen) {
   command.add_flag("--resume", options->resume,
                    "go on with an interrupted run of the same command (default: start anew)");
   add_problem(command, options->problem);
-  add_settings(command, options->settings, {"lambda"});
+  add_settings(command, options->settings, {"lambda", "method", "parameters", "loss", "map"});
   add_seed(command, options->seed);
   add_resources(command, options->problem);
   add_quiet(command, options->output);

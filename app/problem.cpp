@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "coterie/baseline/train_method.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
@@ -113,6 +114,18 @@ double memory_budget(const ProblemOptions& options) {
 MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings,
                     const TrainExtras& extras, const Dataset& data, bool quiet) {
   const double budget = memory_budget(options);
+  if (method_named(settings.method).family == Method::Family::linear) {
+    const double bytes = linear_bytes(data, settings);
+    if (bytes > budget)
+      throw InputError(fmt::format(
+          "--method {} needs about {} for the features of all tasks, more than the {} there are. "
+          "Use fewer rows or features{}.",
+          settings.method, bytes_text(bytes), bytes_text(budget),
+          settings.map == "none" ? "" : ", or a smaller rank of --map"));
+    MemoryPlan all;
+    all.kernels = budget - bytes;
+    return all;
+  }
   const MemoryPlan memory = plan_memory(data, settings, extras, options.threads, budget);
   if (memory.keeps_all())
     keep_freed_memory();

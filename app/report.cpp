@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "coterie/mtmkl/settings.hpp"
+#include "coterie/baseline/method.hpp"
 
 namespace coterie::app {
 
@@ -37,7 +37,26 @@ Json json_groups(const Model& model) {
   return groups;
 }
 
+namespace {
+
+bool is_linear(const Model& model) {
+  return method_named(model.settings.method).family == Method::Family::linear;
+}
+
+// Clusters of tasks without weights: those of linear methods have no kernel.
+std::string clusters_text(const Model& model) {
+  std::string out = fmt::format("{} in {}\n", plural(std::ssize(model.tasks), "task"),
+                                plural(std::ssize(model.groups), "cluster"));
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    out += fmt::format("  cluster {}, {}\n{}", g + 1, plural(std::ssize(model.groups[g]), "task"),
+                       wrap(group_names(model, g), 4));
+  return out;
+}
+
+}  // namespace
+
 std::string groups_text(const Model& model) {
+  if (is_linear(model)) return clusters_text(model);
   std::vector<std::size_t> shared;
   for (std::size_t g = 0; g < model.groups.size(); ++g)
     if (model.groups[g].size() > 1) shared.push_back(g);
@@ -82,7 +101,13 @@ std::string tasks_text(const Model& model) {
   return table.text();
 }
 
-std::string lambda_text(const Model& model) {
+std::string strength_text(const Model& model) {
+  const TrainSettings& settings = model.settings;
+  if (settings.method != "coterie") {
+    const Parameters parameters = parameters_of(settings);
+    if (parameters.empty()) return fmt::format("method {}", settings.method);
+    return fmt::format("method {}: {}", settings.method, parameters_text(parameters));
+  }
   const std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
   if (!parse_lambda(model.settings.lambda).relative) return value;
   const bool kept =
@@ -94,6 +119,12 @@ Json json_fit(const Model& model) {
   const Certificate& proof = model.certificate;
   const std::vector<Index> group = group_of_tasks(model);
   Json out;
+  out["method"] = model.settings.method;
+  if (model.settings.method != "coterie") {
+    for (const auto& [name, value] : parameters_of(model.settings))
+      out["parameters"][name] = json_number(value);
+    out["claim"] = to_string(proof.claim);
+  }
   out["status"] = proof.status;
   out["objective"] = json_number(proof.primal);
   out["dual"] = json_number(proof.dual);

@@ -8,14 +8,14 @@
 
 namespace coterie::app {
 
-// Every group with its tasks and its kernel weights.
+// Every group with its tasks and its kernel weights; of linear methods the clusters.
 std::string groups_text(const Model& model);
 
 // Tasks with their size, support vectors, group, objective and bias.
 std::string tasks_text(const Model& model);
 
-// "lambda 0.42", with the share of lambda_max it was given as.
-std::string lambda_text(const Model& model);
+// "lambda 0.42", with the share of lambda_max it was given as; of other methods their name and parameters.
+std::string strength_text(const Model& model);
 
 // What `train --json` promises, but for times and places.
 Json json_fit(const Model& model);

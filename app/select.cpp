@@ -332,8 +332,7 @@ int run_select(const SelectOptions& options) {
     print_json(out);
   } else {
     print_selection(selection);
-    fmt::print("\n{}, {}, status {}\n\n{}\n", lambda_text(model),
-               proof_text(model.certificate.primal, model.certificate.gap),
+    fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate),
                model.certificate.status, groups_text(model));
     fmt::print("read {}, search {}, fit {}\n", seconds_text(read_seconds),
                seconds_text(search_seconds), seconds_text(fit_seconds));

@@ -89,9 +89,17 @@ std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels
   return out.empty() ? "no kernel" : out;
 }
 
-std::string proof_text(double objective, double gap) {
-  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum (relative gap)",
-                     objective, std::max(gap, 0.0));
+std::string proof_text(double objective, double gap, Claim claim) {
+  const double size = std::max(gap, 0.0);
+  if (claim == Claim::stationary)
+    return fmt::format("objective {:.8g}, stationary to {:.1e} (relative; not a global proof)",
+                       objective, size);
+  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap)",
+                     objective, size, claim == Claim::given_clusters ? " for these clusters" : "");
+}
+
+std::string proof_text(const Certificate& proof) {
+  return proof_text(proof.primal, proof.gap, proof.claim);
 }
 
 Json json_number(double value) {

@@ -38,8 +38,9 @@ std::string csv_field(const std::string& text);  // in quotes where it needs the
 // "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
 
-// "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)"
-std::string proof_text(double objective, double gap);
+// "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)", or what else the gap claims.
+std::string proof_text(double objective, double gap, Claim claim = Claim::optimum);
+std::string proof_text(const Certificate& proof);
 
 Json json_number(double value);  // "inf", "-inf" as text, NaN as null
 Json json_vector(const Vector& values);

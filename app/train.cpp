@@ -1,6 +1,4 @@
 // coterie train: one fit.
-#include "coterie/mtmkl/train.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,9 +6,11 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
+#include "coterie/baseline/train_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/io/model_file.hpp"
+#include "method_options.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -25,6 +25,7 @@ struct TrainOptions {
   std::string model_path;
   CalibrationOptions calibration;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
+  const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
 
 // Why the fit ended short of its tolerance, and what to do.
@@ -71,22 +72,29 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
     out["model"] = options.model_path;
     return print_json(out);
   }
-  fmt::print("{}, {}, {}, {}; C {}, {}\n", plural(std::ssize(model.tasks), "task"),
+  std::string how = strength_text(model);
+  if (method_named(model.settings.method).family == Method::Family::kernel)
+    how = fmt::format("{}; C {}, {}", plural(std::ssize(model.kernels), "kernel"),
+                      short_number(model.settings.C), how);
+  fmt::print("{}, {}, {}, {}\n", plural(std::ssize(model.tasks), "task"),
              plural(model.training_rows, "row"), plural(std::ssize(model.features), "feature"),
-             plural(std::ssize(model.kernels), "kernel"), short_number(model.settings.C),
-             lambda_text(model));
-  fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate.primal, model.certificate.gap),
+             how);
+  fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate),
              plural(model.certificate.outer_steps, "outer step"), model.certificate.status);
   fmt::print("{}\n", groups_text(model));
   fmt::print("read {}, prepare {}, fit {}, write {}\n", seconds_text(phases.read),
              seconds_text(phases.gram), seconds_text(phases.fit), seconds_text(phases.write));
-  fmt::print("model: {} ({} support vectors; look at it with: coterie inspect {})\n",
-             options.model_path, model.support_vectors.rows(), options.model_path);
+  const std::string size = model.kernels.empty()
+                               ? ""
+                               : fmt::format("{} support vectors; ", model.support_vectors.rows());
+  fmt::print("model: {} ({}look at it with: coterie inspect {})\n", options.model_path, size,
+             options.model_path);
 }
 
 int run_train(const TrainOptions& options) {
   check_model_output(options.model_path, options.problem);
-  validate(options.settings);
+  const TrainSettings settings = resolve_method(options.settings, *options.command);
+  validate_method(settings);
   check_problem(options.problem);
   check_calibration(options.calibration);
   Stopwatch watch;
@@ -94,13 +102,12 @@ int run_train(const TrainOptions& options) {
   const bool limited = std::isfinite(options.time_limit_seconds);
   Monitor monitor(options.output.quiet,
                   limited ? std::optional(options.time_limit_seconds) : std::nullopt);
-  monitor.aim(options.settings.tolerance);
+  monitor.aim(settings.tolerance);
 
   monitor.phase("reading " + file_list(options.problem.data.paths));
   Dataset data = read_problem(options.problem);
-  const TrainExtras extras = read_extras(options.problem, options.settings, data);
-  const MemoryPlan memory =
-      plan_fit(options.problem, options.settings, extras, data, options.output.quiet);
+  const TrainExtras extras = read_extras(options.problem, settings, data);
+  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
   std::string mark = fingerprint(data);
   Dataset raw;
   if (options.calibration.wanted()) {
@@ -111,21 +118,22 @@ int run_train(const TrainOptions& options) {
   }
   phases.read = watch.lap();
 
-  monitor.phase(fmt::format("preparing kernels of {}", plural(std::ssize(data.tasks), "task")));
+  monitor.phase(fmt::format("preparing {}", plural(std::ssize(data.tasks), "task")));
   const int threads = options.problem.threads;
-  const Prepared prepared = prepare(std::move(data), options.settings, extras, threads);
+  const MethodProblem prepared = prepare_method(std::move(data), settings, extras, threads);
   phases.gram = watch.lap();
-  note_bounded(prepared, options.settings, options.output.quiet);
+  note_bounded(prepared.prepared, settings, options.output.quiet);
 
   monitor.phase("fitting");
   set_stage(Stage::stoppable);
-  const Fitted fitted =
-      fit_prepared(prepared, options.settings, threads, monitor.callback(), memory.kernels);
-  Model model = make_model(prepared, options.settings, fitted, std::move(mark));
+  const MethodFit fit =
+      fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
+  const Fitted& fitted = fit.kernel;
+  Model model = make_model(prepared, settings, fit, std::move(mark));
   phases.fit = watch.lap();
-  const bool calibrated = !options.calibration.wanted() ||
-                          calibrate_model(model, raw, options.settings, extras, options.calibration,
-                                          options.problem, monitor);
+  const bool calibrated =
+      !options.calibration.wanted() ||
+      calibrate_model(model, raw, settings, extras, options.calibration, options.problem, monitor);
   phases.calibrate = watch.lap();
   set_stage(Stage::writing);
   write_model(model, options.model_path);
@@ -135,9 +143,8 @@ int run_train(const TrainOptions& options) {
   print_result(options, model, fitted, phases, watch.seconds());
   if (!calibrated)
     fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
-  if (fitted.fit.status == Status::converged) return calibrated ? exit_done : exit_short;
-  const bool lambda_changed =
-      std::isinf(fitted.lambda) && parse_lambda(options.settings.lambda).relative;
+  if (fit.status() == Status::converged) return calibrated ? exit_done : exit_short;
+  const bool lambda_changed = std::isinf(fitted.lambda) && parse_lambda(settings.lambda).relative;
   fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n",
              advice(model, monitor, lambda_changed, fitted.fit.cycle), options.model_path,
              model.certificate.status);
@@ -151,6 +158,7 @@ void add_train(CLI::App& program, Action& chosen) {
   CLI::App& command = add_command(
       program, "train", "Fit one model and prove how close it is to the optimum",
       "coterie train digits --one-vs-one --lambda 0.1max -o model.h5", options, run_train, chosen);
+  options->command = &command;
   add_paths(command, options->problem.data);
   command.add_option("-o,--output", options->model_path, "where the model goes (needed)")
       ->type_name("FILE");

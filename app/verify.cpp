@@ -1,12 +1,11 @@
 // coterie verify: the certificate, recomputed from raw data by separate code.
-#include "coterie/mtmkl/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "command.hpp"
+#include "coterie/baseline/verify_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
 #include "options.hpp"
@@ -74,7 +73,7 @@ void print_verification(const Part& part, const Verification& check) {
   fmt::print("  largest violation of a constraint {}; groups share their weights exactly: {}\n",
              small(check.infeasibility), check.groups_exact ? "yes" : "no");
   if (check.findings.empty())
-    fmt::print("the proof holds: {}\n", proof_text(check.primal, check.gap));
+    fmt::print("the proof holds: {}\n", proof_text(check.primal, check.gap, part.stated.claim));
   for (const std::string& finding : check.findings) fmt::print("  finding: {}\n", finding);
 }
 
@@ -100,7 +99,7 @@ int run_verify(const VerifyOptions& options) {
   const auto progress = [&](Index done, Index samples) { monitor.share(done, samples, "samples"); };
   const Verification check = part.extension
                                  ? verify_extension(model, *part.extension, data, progress)
-                                 : verify(model, data, matrices, progress);
+                                 : verify_method(model, data, matrices, progress);
   monitor.clear();
   if (options.output.json)
     print_json(json_verification(part, check));

@@ -1,1 +1,335 @@
 #include "coterie/baseline/linear.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "coterie/math/anderson.hpp"
+#include "coterie/math/parallel.hpp"
+
+namespace coterie {
+
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+std::size_t at(Index t) { return static_cast<std::size_t>(t); }
+
+// Margins and losses at (W, b). The biases are always those that are best for W, so every task's pulls balance: sum_i c_i s_i y_i = 0.
+struct Point {
+  Matrix W;
+  Vector b;
+  std::vector<Vector> margin;  // [task]
+  Vector loss;                 // T
+  double penalty = 0;
+  double primal() const { return loss.sum() + penalty; }
+};
+
+double task_loss(const LinearProblem& problem, Index t, const Vector& margin) {
+  double sum = 0;
+  for (Index i = 0; i < margin.size(); ++i)
+    sum += problem.c[at(t)][i] * loss_value(problem.loss, margin[i]);
+  return sum;
+}
+
+// The bias that is best for the given margins, as a change of it: the root of the slope  - sum_i c_i s_i y_i,  which does not
+// decrease. Newton steps within a bracket, bisection where they leave it.
+double best_bias_change(const LinearProblem& problem, Index t, const Vector& margin) {
+  const Vector& y = problem.y[at(t)];
+  const Vector& c = problem.c[at(t)];
+  const double unbounded = std::numeric_limits<double>::infinity();
+  double low = -unbounded, high = unbounded, change = 0;
+  for (int iteration = 0; iteration < 200; ++iteration) {
+    double slope = 0, curvature = 0, size = 0;
+    for (Index i = 0; i < y.size(); ++i) {
+      const double m = margin[i] + y[i] * change;
+      const double pull = c[i] * loss_pull(problem.loss, m);
+      slope -= pull * y[i];
+      size += std::abs(pull);
+      curvature += c[i] * loss_curvature(problem.loss, m);
+    }
+    if (std::abs(slope) <= 4 * epsilon * size) break;
+    (slope > 0 ? high : low) = change;
+    const double reach = 2 * (1 + std::abs(change));
+    double next = curvature > 0 ? change - slope / curvature : slope > 0 ? -unbounded : unbounded;
+    next = std::clamp(next, change - reach, change + reach);
+    if (!(next > low && next < high)) next = (low + high) / 2;
+    if (next == change || !(next > low && next < high)) break;
+    change = next;
+  }
+  return change;
+}
+
+Point point_at(const LinearProblem& problem, Penalty& penalty, Matrix W, Vector b, int threads) {
+  Point point{std::move(W), std::move(b), {}, Vector(problem.T()), 0};
+  point.margin.resize(problem.X.size());
+  parallel_for(problem.T(), threads, [&](Index t) {
+    const Vector& y = problem.y[at(t)];
+    Vector& margin = point.margin[at(t)];
+    margin = problem.X[at(t)] * point.W.row(t).transpose();
+    margin.array() = y.array() * (margin.array() + point.b[t]);
+    const double change = best_bias_change(problem, t, margin);
+    point.b[t] += change;
+    margin += change * y;
+    point.loss[t] = task_loss(problem, t, margin);
+  });
+  point.penalty = penalty.value(point.W);
+  return point;
+}
+
+// What the pulls of a point prove. What is left of their imbalance goes first: from the heavier side, or for the square loss from all.
+struct Proof {
+  Matrix Z;
+  double dual = 0;
+};
+
+Proof prove(const LinearProblem& problem, Penalty& penalty, const Point& point, int threads) {
+  Proof proof;
+  proof.Z.resize(problem.T(), problem.d());
+  Vector part(problem.T());
+  parallel_for(problem.T(), threads, [&](Index t) {
+    const Vector& y = problem.y[at(t)];
+    const Vector& c = problem.c[at(t)];
+    const Index n = y.size();
+    Vector s(n);
+    for (Index i = 0; i < n; ++i) s[i] = loss_pull(problem.loss, point.margin[at(t)][i]);
+    if (problem.loss == Loss::square) {
+      const double mean = (c.array() * s.array() * y.array()).sum() / c.sum();
+      s -= mean * y;
+    } else {
+      double positive = 0, negative = 0;
+      for (Index i = 0; i < n; ++i) (y[i] > 0 ? positive : negative) += c[i] * s[i];
+      const double lighter = std::min(positive, negative);
+      for (Index i = 0; i < n; ++i) {
+        const double side = y[i] > 0 ? positive : negative;
+        if (side > lighter) s[i] *= lighter / side;
+      }
+    }
+    part[t] = 0;
+    for (Index i = 0; i < n; ++i) part[t] -= c[i] * loss_conjugate(problem.loss, s[i]);
+    const Vector weight = c.cwiseProduct(s).cwiseProduct(y);
+    proof.Z.row(t).noalias() = weight.transpose() * problem.X[at(t)];
+  });
+  proof.dual = part.sum() - penalty.conjugate(proof.Z);
+  return proof;
+}
+
+// The quadratic model of one task's loss around w0, its bias following w as is best for the model:
+//
+//   q(w) = <g, w - w0> + 1/2 ||A (w - w0)||^2,      rows of A:  sqrt(c_i phi''_i) (x_i - centre)
+//
+// with the centre the mean of the x_i with weights c_i phi''_i; b = b0 - <centre, w - w0>. With fewer rows than features, A'A is never
+// formed.
+struct Quadratic {
+  Vector centre;  // d
+  Matrix A;
+  Eigen::MatrixXd H;  // A'A; empty when A is to be used
+  Vector p;           // A'A w0 - g
+  Eigen::LLT<Eigen::MatrixXd> factor;
+
+  bool wide() const { return A.rows() < A.cols(); }
+  Vector times(const Vector& v) const {
+    return wide() ? Vector(A.transpose() * Vector(A * v)) : Vector(H * v);
+  }
+  void factorise(double rho) {
+    Eigen::MatrixXd system = wide() ? Eigen::MatrixXd(A * A.transpose()) : H;
+    system.diagonal().array() += rho;
+    factor.compute(system);
+  }
+  // argmin q(w) + rho/2 ||w - v||^2 with the rho of `factor`
+  Vector prox(const Vector& v, double rho) const {
+    const Vector right = rho * v + p;
+    if (!wide()) return factor.solve(right);
+    const Vector inner = factor.solve(Vector(A * right));
+    return (right - A.transpose() * inner) / rho;
+  }
+};
+
+Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point,
+                       const Vector& gradient) {
+  const Matrix& X = problem.X[at(t)];
+  const Index n = X.rows();
+  Vector weight(n);
+  std::vector<Index> active;
+  for (Index i = 0; i < n; ++i) {
+    weight[i] = problem.c[at(t)][i] * loss_curvature(problem.loss, point.margin[at(t)][i]);
+    if (weight[i] > 0) active.push_back(i);
+  }
+  Quadratic q;
+  q.centre = Vector::Zero(X.cols());
+  if (!active.empty()) q.centre = X.transpose() * weight / weight.sum();
+  q.A.resize(std::ssize(active), X.cols());
+  for (Index k = 0; k < q.A.rows(); ++k)
+    q.A.row(k) = std::sqrt(weight[active[at(k)]]) * (X.row(active[at(k)]) - q.centre.transpose());
+  if (!q.wide()) {
+    q.H = Eigen::MatrixXd::Zero(X.cols(), X.cols());
+    q.H.selfadjointView<Eigen::Lower>().rankUpdate(q.A.transpose());
+    q.H.triangularView<Eigen::StrictlyUpper>() = q.H.transpose();
+  }
+  q.p = q.times(point.W.row(t).transpose()) - gradient;
+  return q;
+}
+
+// A minimum of the model plus the penalty, sum_t q_t(w_t) + R(W), by the splitting of Douglas and Rachford with the acceleration of
+// Anderson:
+//
+//   X = prox_{q/rho}(V),    Z = prox_{R/rho}(2X - V),    V <- V + Z - X
+//
+// Plain steps never lengthen the residual Z - X; an accelerated one that does is taken back. In the end X = Z and
+// V = X + grad q(X) / rho. Fenchel's inequality tells how far Z is from the optimum:
+//
+//   gap = R(Z) + R*(-grad q(Z)) + <grad q(Z), Z>
+//
+// rho decides which directions are slow: those where the curvatures of q and R are both far above it, or both far below. A tenth of the
+// mean curvature of q takes tens of iterations over ten decades of R, so nothing adapts it.
+struct ModelOptimum {
+  Matrix W;
+  double penalty = 0;  // R(W)
+  double change = 0;   // of model and penalty, from the point where the model was made
+};
+
+ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const Point& from,
+                            const Matrix& gradient, double target, int threads) {
+  constexpr Index limit = 2000, every = 5;
+  const Index T = gradient.rows();
+  double curvature = 0;
+  for (const Quadratic& task : q) curvature += task.A.squaredNorm();
+  const double rho = curvature > 0 ? 0.1 * curvature / static_cast<double>(gradient.size()) : 1;
+  parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho); });
+
+  ModelOptimum optimum;
+  Anderson anderson(10);
+  Matrix V = from.W + gradient / rho;
+  Matrix plain;  // where a plain step would have led instead of to V
+  Matrix X(V.rows(), V.cols()), slope(V.rows(), V.cols());
+  double shortest = std::numeric_limits<double>::infinity(), accuracy = 1e-4;
+  for (Index iteration = 1;; ++iteration) {
+    parallel_for(T, threads,
+                 [&](Index t) { X.row(t) = q[at(t)].prox(V.row(t).transpose(), rho).transpose(); });
+    const Matrix Z = penalty.prox(2 * X - V, 1 / rho, accuracy);
+    const Matrix residual = Z - X;
+    const double length = residual.norm(), size = Z.norm();
+    const bool last = iteration == limit || length <= 4 * epsilon * size;
+    if (length > shortest && plain.size() > 0 && !last) {
+      anderson.forget();
+      V = std::exchange(plain, {});
+      continue;
+    }
+    shortest = length;
+    accuracy = size > 0 ? std::clamp(0.01 * length / size, 1e-13, 1e-4) : 1e-4;
+    if (iteration % every == 0 || last) {
+      parallel_for(T, threads, [&](Index t) {  // grad q(X) = rho (V - X)
+        slope.row(t) =
+            rho * (V.row(t) - X.row(t)) + q[at(t)].times(residual.row(t).transpose()).transpose();
+      });
+      optimum.W = Z;
+      optimum.penalty = penalty.value(Z);
+      optimum.change =
+          (gradient + slope).cwiseProduct(Z - from.W).sum() / 2 + optimum.penalty - from.penalty;
+      const double gap = optimum.penalty + penalty.conjugate(-slope) + slope.cwiseProduct(Z).sum();
+      if ((gap <= target && optimum.change < 0) || last) return optimum;
+    }
+    plain = V + residual;
+    V = anderson.next(V, plain);
+  }
+}
+
+// The first of the points  from + W-step, half of it, a quarter, ..  that lowers the objective enough; nothing when none does.
+std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty, const Point& from,
+                                 const Matrix& gradient, const std::vector<Quadratic>& q,
+                                 const ModelOptimum& optimum, int threads) {
+  const Index T = problem.T();
+  const Matrix step = optimum.W - from.W;
+  Vector b_step(T);
+  std::vector<Vector> margin_step(at(T));
+  parallel_for(T, threads, [&](Index t) {
+    b_step[t] = -q[at(t)].centre.dot(step.row(t));
+    const Vector f = problem.X[at(t)] * step.row(t).transpose();
+    margin_step[at(t)] = problem.y[at(t)].array() * (f.array() + b_step[t]);
+  });
+  const double primal = from.primal();
+  const double slope = gradient.cwiseProduct(step).sum() + optimum.penalty - from.penalty;
+  for (double share = 1; share > 1e-10; share /= 2) {
+    const Matrix W = share == 1 ? optimum.W : Matrix(from.W + share * step);
+    Vector loss(T);
+    parallel_for(T, threads, [&](Index t) {
+      loss[t] = task_loss(problem, t, from.margin[at(t)] + share * margin_step[at(t)]);
+    });
+    const double penalty_there = share == 1 ? optimum.penalty : penalty.value(W);
+    const double rounding = 4 * epsilon * std::max(1.0, std::abs(primal));
+    if (loss.sum() + penalty_there <= primal + 1e-4 * share * slope + rounding)
+      return point_at(problem, penalty, W, from.b + share * b_step, threads);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
+  Vector loss(problem.T());
+  parallel_for(problem.T(), threads, [&](Index t) {
+    const Vector f = problem.X[at(t)] * W.row(t).transpose();
+    loss[t] = task_loss(problem, t, (problem.y[at(t)].array() * (f.array() + b[t])).matrix());
+  });
+  return loss;
+}
+
+LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
+                   const LinearStart& start, const ProgressCallback& progress) {
+  const Index T = problem.T();
+  const Index d = problem.d();
+  const int threads = settings.threads;
+  Point point = point_at(problem, penalty, Matrix::Zero(T, d), Vector::Zero(T), threads);
+  if (start.W.size() > 0) {
+    assert(start.W.rows() == T && start.W.cols() == d);
+    const Vector b = start.b.size() == T ? start.b : Vector(Vector::Zero(T));
+    Point other = point_at(problem, penalty, start.W, b, threads);
+    if (other.primal() < point.primal()) point = std::move(other);
+  }
+  LinearFit fit;
+  for (Index steps = 0;; ++steps) {
+    const Proof proof = prove(problem, penalty, point, threads);
+    const double primal = point.primal();
+    const double scale = std::max(1.0, std::abs(primal));
+    const double gap = (primal - proof.dual) / scale;
+    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) {
+      fit.status = Status::stalled;
+      return fit;
+    }
+    fit.W = point.W;
+    fit.b = point.b;
+    fit.task_objective = point.loss;
+    fit.primal = primal;
+    fit.dual = proof.dual;
+    fit.gap = gap;
+    fit.steps = steps;
+    const bool go_on =
+        !progress ||
+        progress({.outer_step = steps, .primal = primal, .dual = proof.dual, .gap = gap});
+    fit.status = gap <= settings.gap_tolerance ? Status::converged
+                 : !go_on                      ? Status::stopped
+                 : steps == settings.max_steps ? Status::step_limit
+                                               : Status::stalled;
+    if (fit.status != Status::stalled) return fit;
+
+    const Matrix gradient = -proof.Z;
+    std::vector<Quadratic> q(at(T));
+    parallel_for(T, threads, [&](Index t) {
+      q[at(t)] = quadratic_of(problem, t, point, gradient.row(t).transpose());
+    });
+    // The model of the square loss is the loss itself: one step does. Others need not be more exact than their model is.
+    const double target = problem.loss == Loss::square
+                              ? 0.5 * settings.gap_tolerance
+                              : std::max(0.1 * settings.gap_tolerance, 0.01 * gap);
+    const ModelOptimum optimum =
+        minimise_model(q, penalty, point, gradient, target * scale, threads);
+    std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
+    if (!next) return fit;
+    point = std::move(*next);
+  }
+}
+
+}  // namespace coterie

@@ -61,14 +61,15 @@ class Penalty {
  public:
   virtual ~Penalty() = default;
   virtual double value(const Matrix& W) = 0;
-  // argmin_W  1/2 ||W - Z||^2 + step R(W), to a relative accuracy where there is no closed form.
+  // argmin_W  1/2 ||W - Z||^2 + step R(W); without a closed form, to a distance of accuracy * ||Z||.
   virtual Matrix prox(const Matrix& Z, double step, double accuracy) = 0;
   // R*(Z) = max_W <Z, W> - R(W), or an upper bound of it that is tight at the optimum.
   virtual double conjugate(const Matrix& Z) = 0;
 };
 
 // Proximal Newton: the losses by their curvature, the penalty as it is; a line search guards every step. W, b, primal, dual, gap,
-// task_objective, steps and status of the result are set. The callback sees every outer step.
+// task_objective, steps and status of the result are set; the biases are the best ones for W, and the dual value is that of the pulls
+// at (W, b), so that both values can be computed again from W and b alone. The callback sees every outer step.
 LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
                    const LinearStart& start = {}, const ProgressCallback& progress = {});
 

@@ -233,6 +233,17 @@ MethodProblem prepare_method(Dataset data, const TrainSettings& settings, const 
   return problem;
 }
 
+double linear_bytes(const Dataset& data, const TrainSettings& settings) {
+  const MapChoice choice = parse_map(settings.map);
+  const auto d =
+      static_cast<double>(choice.mapped ? std::min(choice.rank, data.X.rows()) : data.X.cols());
+  double rows = static_cast<double>(data.X.rows());
+  for (const Task& task : data.tasks) rows += static_cast<double>(task.size());
+  const double T = static_cast<double>(data.tasks.size());
+  const double pairs = settings.method == "metag" ? 4 * T * T / 2 : 0;
+  return 8 * (static_cast<double>(data.X.size()) + d * (rows + T * d + 20 * T + pairs));
+}
+
 MethodFit fit_method(const MethodProblem& problem, const TrainSettings& settings, int threads,
                      const ProgressCallback& progress, const MethodFit* start, double memory) {
   const Method& method = method_named(settings.method);

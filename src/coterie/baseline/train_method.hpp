@@ -20,6 +20,9 @@ struct MethodProblem {
 MethodProblem prepare_method(Dataset data, const TrainSettings& settings, const TrainExtras& extras,
                              int threads);
 
+// Bytes that a linear method takes, by estimate: features of every task and their curvature.
+double linear_bytes(const Dataset& data, const TrainSettings& settings);
+
 // A fit by either family; the other member is empty.
 struct MethodFit {
   Fitted kernel;

@@ -184,6 +184,10 @@ void join_groups(Model& model, const Anchors& anchors, const AnchoredFit& fit, I
 
 void check_extension(const Model& model, const Dataset& data) {
   check_dataset(data);
+  if (model.settings.method != "coterie")
+    throw InputError(fmt::format(
+        "the model is one of --method {}; tasks can be added to models of --method coterie only.",
+        model.settings.method));
   for (const Kernel& kernel : model.kernels)
     if (kernel.kind == Kernel::Kind::precomputed)
       throw InputError(fmt::format(

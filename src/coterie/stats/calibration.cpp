@@ -5,7 +5,10 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include "coterie/math/isotonic.hpp"
 
 namespace coterie {
 namespace {
@@ -140,53 +143,33 @@ Calibration fit_platt(ConstVectorRef f, ConstVectorRef y) {
   return usable ? fitted : constant(t.mean());
 }
 
-namespace {
-
-// Samples that share one probability: those with scores from `low` to `high`.
-struct Pool {
-  double low = 0, high = 0;
-  double positives = 0, count = 0;
-  double share() const { return positives / count; }
-};
-
-// A pool whose share does not exceed that of the pool before it joins it, and so on downwards.
-void add_pool(std::vector<Pool>& pools, Pool next) {
-  while (!pools.empty() && pools.back().share() >= next.share()) {
-    const Pool& last = pools.back();
-    next = {last.low, next.high, last.positives + next.positives, last.count + next.count};
-    pools.pop_back();
-  }
-  pools.push_back(next);
-}
-
-}  // namespace
-
+// Of equal scores those of positive samples come first: then pooling gives all of them one probability.
 Calibration fit_isotonic(ConstVectorRef f, ConstVectorRef y) {
   check_scores(f, y);
-  std::vector<Index> order(static_cast<std::size_t>(f.size()));
+  const Index n = f.size();
+  std::vector<Index> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), Index{0});
-  std::ranges::sort(order, {}, [&](Index i) { return f[i]; });
-  std::vector<Pool> pools;
-  for (std::size_t k = 0; k < order.size();) {
-    Pool tied{f[order[k]], f[order[k]], 0, 0};  // equal scores get equal probabilities
-    for (; k < order.size() && f[order[k]] == tied.low; ++k) {
-      tied.positives += y[order[k]] > 0 ? 1 : 0;
-      ++tied.count;
-    }
-    add_pool(pools, tied);
-  }
-  if (pools.empty()) pools.push_back({0, 0, 0.5, 1});
+  std::ranges::sort(order, {}, [&](Index i) { return std::pair(f[i], y[i] > 0 ? 0 : 1); });
+  const Vector positive = (y(order).array() > 0).cast<double>();
+  Isotonic pools = isotonic_regression(positive, Vector::Ones(n));
+  pools.first.push_back(n);
 
   const double margin = 1 / (static_cast<double>(f.size()) + 2);
   std::vector<double> score;
   std::vector<double> value;
-  for (const Pool& pool : pools) {
-    const double share = std::clamp(pool.share(), margin, 1 - margin);
-    for (const double end : {pool.low, pool.high}) {
+  for (std::size_t k = 0; k + 1 < pools.first.size(); ++k) {
+    const Index first = pools.first[k];
+    const Index last = pools.first[k + 1] - 1;
+    const double share = std::clamp(pools.x[first], margin, 1 - margin);
+    for (const double end : {f[order[first]], f[order[last]]}) {
       if (!score.empty() && score.back() == end) continue;
       score.push_back(end);
       value.push_back(share);
     }
+  }
+  if (score.empty()) {  // nothing is known
+    score = {0};
+    value = {0.5};
   }
   Calibration out;
   out.kind = Calibration::Kind::isotonic;

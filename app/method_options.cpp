@@ -1,0 +1,49 @@
+#include "method_options.hpp"
+
+#include <fmt/format.h>
+
+#include "coterie/baseline/method.hpp"
+
+namespace coterie::app {
+namespace {
+
+// Options that the method has no use for.
+std::vector<std::string> foreign_to(const Method& method, bool mapped) {
+  if (method.name == "coterie") return {"--parameters", "--loss", "--map"};
+  if (method.family == Method::Family::linear) {
+    std::vector<std::string> options = {"--C",      "--lambda",     "--norm",
+                                        "--solver", "--task-graph", "--task-C"};
+    if (!mapped) options.insert(options.end(), {"--kernels", "--normalise"});
+    return options;
+  }
+  std::vector<std::string> options = {"--lambda", "--solver", "--task-graph", "--loss", "--map"};
+  if (method.name == "pooled") options.push_back("--task-C");
+  if (method.name == "uniform" || method.name == "tang" || method.name == "pareto")
+    options.push_back("--norm");
+  return options;
+}
+
+}  // namespace
+
+TrainSettings resolve_method(TrainSettings settings, const CLI::App& command) {
+  const Method& method = method_named(settings.method);
+  const bool mapped = parse_map(settings.map).mapped;
+  const auto given = [&](const std::string& option) {
+    return command.get_option_no_throw(option) != nullptr && command.count(option) > 0;
+  };
+  for (const std::string& option : foreign_to(method, mapped)) {
+    if (!given(option)) continue;
+    std::string own = "it has no parameters of its own";
+    if (!method.parameters.empty()) {
+      std::vector<std::string> names;
+      for (const Parameter& parameter : method.parameters) names.push_back(parameter.name);
+      own = fmt::format("its --parameters are {}", fmt::join(names, ", "));
+    }
+    throw InputError(
+        fmt::format("{} has no meaning for --method {}; {}.", option, method.name, own));
+  }
+  if (!given("--scale")) settings.scale = usual_scale(settings);
+  return settings;
+}
+
+}  // namespace coterie::app

@@ -1,0 +1,92 @@
+// coterie methods: what --method can be.
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "coterie/baseline/method.hpp"
+#include "options.hpp"
+#include "text.hpp"
+
+namespace coterie::app {
+namespace {
+
+struct MethodsOptions {
+  std::string name;
+  OutputOptions output;
+};
+
+const char* family_of(const Method& method) {
+  return method.family == Method::Family::linear ? "linear" : "kernels";
+}
+
+Json json_method(const Method& method) {
+  Json out = {{"name", method.name},         {"title", method.title},   {"source", method.source},
+              {"family", family_of(method)}, {"convex", method.convex}, {"about", method.about}};
+  out["parameters"] = Json::array();
+  for (const Parameter& parameter : method.parameters)
+    out["parameters"].push_back({{"name", parameter.name},
+                                 {"default", json_number(parameter.value)},
+                                 {"help", parameter.help},
+                                 {"rule", parameter.rule},
+                                 {"grid", parameter.grid}});
+  return out;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+void print_method(const Method& method) {
+  fmt::print("{}: {}\n  {}\n\n{}\n", method.name, method.title, method.source,
+             wrap(words_of(method.about), 2));
+  if (method.parameters.empty()) return fmt::print("  it has no --parameters\n");
+  Table table({"parameter", "default", "", "rule", "select searches"}, "lllll");
+  for (const Parameter& parameter : method.parameters)
+    table.add({parameter.name, fmt::format("{}", parameter.value), parameter.help, parameter.rule,
+               parameter.grid.empty() ? "the default" : parameter.grid});
+  fmt::print("{}", table.text());
+}
+
+int run_methods(const MethodsOptions& options) {
+  if (options.output.json) {
+    Json out = Json::array();
+    for (const Method& method : methods())
+      if (options.name.empty() || method.name == options.name) out.push_back(json_method(method));
+    if (!options.name.empty()) method_named(options.name);
+    print_json(out);
+    return exit_done;
+  }
+  if (!options.name.empty()) {
+    print_method(method_named(options.name));
+    return exit_done;
+  }
+  Table table({"method", "learns weights of", "convex", "what it does", "parameters"}, "lllll");
+  for (const Method& method : methods()) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : method.parameters) names.push_back(parameter.name);
+    table.add({method.name, method.family == Method::Family::linear ? "features" : "kernels",
+               method.convex ? "yes" : "no", method.title,
+               fmt::format("{}", fmt::join(names, " "))});
+  }
+  fmt::print("{}\nmore on one of them: coterie methods NAME\n", table.text());
+  return exit_done;
+}
+
+}  // namespace
+
+void add_methods(CLI::App& program, Action& chosen) {
+  const auto options = std::make_shared<MethodsOptions>();
+  CLI::App& command =
+      add_command(program, "methods", "List what --method can be, with parameters and sources",
+                  "coterie methods cmtl", options, run_methods, chosen);
+  command.add_option("NAME", options->name, "tell of this one (default: list all)")->type_name("");
+  add_json(command, options->output);
+}
+
+}  // namespace coterie::app
