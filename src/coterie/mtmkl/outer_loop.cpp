@@ -4,10 +4,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <utility>
 
-#include "coterie/math/parallel.hpp"
+#include "coterie/mtmkl/evaluator.hpp"
 #include "coterie/mtmkl/theta_step.hpp"
 
 namespace coterie {
@@ -23,107 +22,34 @@ class PartSolver {
         settings_(settings),
         floor_(floor),
         penalty_(part.graph.empty() ? 0 : problem.lambda),
-        pool_(*workspace.rows) {
+        svms_(problem, part.tasks, part.unit, settings, workspace) {
     kappa_.resize(std::ssize(part.graph));
     for (std::size_t i = 0; i < part.graph.size(); ++i)
       kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
-    const bool newton = settings.solver == Solver::newton;
-    double area = 0;
-    for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
-    // The kernels of free support vectors that wait for their curvature, of the two points that a step compares, have a quarter.
-    double waiting = 0;
-    for (const Vector& y : problem.y) {
-      const double size = static_cast<double>(std::min(kKept, y.size()));
-      waiting += 2 * sizeof(double) * size * size;
-    }
-    kept_ = waiting <= 0.25 * settings.memory ? kKept : 0;
-    const double memory = kept_ > 0 ? 0.75 * settings.memory : settings.memory;
-    tasks_.resize(part.tasks.size());
-    parallel_for(std::ssize(tasks_), settings.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(part.tasks[static_cast<std::size_t>(k)]);
-      const Index n = problem.y[i].size();
-      std::unique_ptr<TaskSvm>& task = workspace.tasks[i];
-      if (task)
-        task->set_costs(problem.C[i]);
-      else
-        task = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n),
-                                         problem.C[i], newton ? kWhole : n,
-                                         memory * static_cast<double>(n * n) / area);
-      tasks_[static_cast<std::size_t>(k)] = task.get();
-    });
   }
 
-  // Support vectors of a start, given over all samples of task k, take part; returns its alpha over those that do.
-  Vector admit(std::size_t k, const Vector& alpha) { return tasks_[k]->admit(alpha); }
+  const Evaluator& svms() const { return svms_; }
+  Vector admit(std::size_t k, const Vector& alpha) { return svms_.admit(k, alpha); }
 
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
-    return gather(std::move(theta), std::move(groups), [&](std::size_t i, ConstVectorRef theta_i) {
-      return evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_, kept_);
-    });
+    std::vector<TaskState> states = svms_.evaluate(theta, start, svm_tolerance);
+    return gather(std::move(theta), std::move(groups), std::move(states));
   }
 
-  // As evaluate, but tasks where a fit has just ended with these weights are as it left them.
-  Iterate resume(Matrix theta, const std::vector<Vector>& start, double svm_tolerance,
-                 Workspace& workspace) {
-    std::vector<char> resumed(tasks_.size());
-    Iterate x = gather(std::move(theta), singletons(), [&](std::size_t i, ConstVectorRef theta_i) {
-      const std::size_t t = static_cast<std::size_t>(part_.tasks[i]);
-      Workspace::Last& last = workspace.last[t];
-      const bool same = last.theta.size() == theta_i.size() && last.theta == theta_i &&
-                        last.C == problem_.C[t] && last.state.svm.alpha.size() == start[i].size() &&
-                        last.state.svm.alpha == start[i];
-      resumed[i] = same ? 1 : 0;
-      if (same) tasks_[i]->gram().set_weights(theta_i);
-      return same ? std::move(last.state)
-                  : evaluate_task(*tasks_[i], theta_i, start[i], svm_tolerance, pool_, kept_);
-    });
-    svm_solves -= std::count(resumed.begin(), resumed.end(), 1);
-    return x;
+  Iterate resume(Matrix theta, const std::vector<Vector>& start, double svm_tolerance) {
+    std::vector<TaskState> states = svms_.resume(theta, start, svm_tolerance);
+    return gather(std::move(theta), singletons(), std::move(states));
   }
 
-  void remember(const Iterate& x, Workspace& workspace) const {
-    for (std::size_t k = 0; k < tasks_.size(); ++k) {
-      const std::size_t t = static_cast<std::size_t>(part_.tasks[k]);
-      workspace.last[t] = {x.theta.row(part_.unit[k]), problem_.C[t], x.tasks[k]};
-    }
-  }
+  void remember(const Iterate& x) { svms_.remember(x.theta, x.tasks); }
 
   // The losses of the samples left out; with them the primal value is that of the whole problem.
   void count_left_out(Iterate& x, TaskSvm::Outside who = TaskSvm::Outside::all) {
-    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i].left_out = tasks_[i]->loss_outside(x.tasks[i].svm, who);
-    });
-    x.left_out = 0;
-    for (const TaskState& task : x.tasks) x.left_out += task.left_out;
+    x.left_out = svms_.count_left_out(x.tasks, who);
   }
 
-  bool has_all() const {
-    return std::all_of(tasks_.begin(), tasks_.end(),
-                       [](const TaskSvm* task) { return task->has_all(); });
-  }
-
-  bool knows_outside() const {
-    return std::all_of(tasks_.begin(), tasks_.end(),
-                       [](const TaskSvm* task) { return task->knows_outside(); });
-  }
-
-  // Samples that count_left_out found join, where x must have been evaluated last. Of x only alpha remains valid, and what the
-  // theta step needs. True when there were any.
-  bool grow(Iterate& x) {
-    add_curvatures(x);
-    std::vector<char> grew(tasks_.size());
-    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      grew[i] = tasks_[i]->grow(x.tasks[i].svm) ? 1 : 0;
-    });
-    return std::count(grew.begin(), grew.end(), 1) > 0;
-  }
-
-  Vector all_alpha(const Iterate& x, std::size_t k) const {
-    return tasks_[k]->spread(x.tasks[k].svm.alpha);
-  }
+  bool grow(Iterate& x) { return svms_.grow(x.tasks); }
 
   // dual(alpha, nu), (5).
   double dual(const Iterate& x, const Matrix& nu) const {
@@ -150,20 +76,10 @@ class PartSolver {
   }
 
   const Vector& kappa() const { return kappa_; }
-  Index svm_solves = 0, theta_iterations = 0;
+  Index theta_iterations = 0;
 
-  // The Gram matrices at the weights of x again, after others were tried.
-  void restore(const Iterate& x) {
-    for (std::size_t k = 0; k < tasks_.size(); ++k)
-      tasks_[k]->gram().set_weights(x.theta.row(part_.unit[k]));
-  }
-
-  void add_curvatures(Iterate& x) {
-    parallel_for(std::ssize(tasks_), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      if (x.tasks[i].H.size() == 0) add_curvature(*tasks_[i], x.tasks[i], pool_);
-    });
-  }
+  void restore(const Iterate& x) { svms_.restore(x.theta); }
+  void add_curvatures(Iterate& x) { svms_.add_curvatures(x.tasks); }
 
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
   ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
@@ -195,21 +111,10 @@ class PartSolver {
     return -change;
   }
 
-  std::vector<Vector> alphas(const Iterate& x) const {
-    std::vector<Vector> alpha;
-    for (const TaskState& task : x.tasks) alpha.push_back(task.svm.alpha);
-    return alpha;
-  }
-
+  std::vector<Vector> alphas(const Iterate& x) const { return svms_.alphas(x.tasks); }
   // Predicted for other weights.
   std::vector<Vector> alphas_at(const Iterate& x, const Matrix& theta) const {
-    std::vector<Vector> alpha(x.tasks.size());
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
-      const Index u = part_.unit[k];
-      alpha[k] =
-          (predicted_alpha(*tasks_[k], x.tasks[k], (theta.row(u) - x.theta.row(u)).transpose()));
-    }
-    return alpha;
+    return svms_.alphas_after(x.tasks, theta - x.theta);
   }
 
   Groups singletons() const {
@@ -219,17 +124,11 @@ class PartSolver {
   }
 
  private:
-  template <typename Evaluate>
-  Iterate gather(Matrix theta, Groups groups, const Evaluate& task_at) {
+  Iterate gather(Matrix theta, Groups groups, std::vector<TaskState> states) const {
     Iterate x;
     x.theta = std::move(theta);
     x.groups = std::move(groups);
-    x.tasks.resize(part_.tasks.size());
-    parallel_for(std::ssize(part_.tasks), settings_.threads, [&](Index k) {
-      const std::size_t i = static_cast<std::size_t>(k);
-      x.tasks[i] = task_at(i, x.theta.row(part_.unit[i]).transpose());
-    });
-    svm_solves += std::ssize(part_.tasks);
+    x.tasks = std::move(states);
     x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
     x.g = Matrix::Zero(part_.units, problem_.M());
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
@@ -239,17 +138,13 @@ class PartSolver {
     return x;
   }
 
-  static constexpr Index kWhole = 64;  // samples that a task begins with
-
   const MtmklProblem& problem_;
   const Part& part_;
   const FitSettings& settings_;
   double floor_;  // the share of this part in the max(1, .) of the stopping rule
   double penalty_;
   Vector kappa_;
-  RowPool& pool_;
-  Index kept_ = kKept;  // of objective.hpp
-  std::vector<TaskSvm*> tasks_;
+  Evaluator svms_;
 };
 
 // x + length (next - x), equal bit for bit within every group.
@@ -399,7 +294,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   double sharpening = 1;
   enter(Phase::svms);
   PartResult result;
-  result.x = solver.resume(theta, alpha, svm_tolerance, workspace);
+  result.x = solver.resume(theta, alpha, svm_tolerance);
   ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
   double mu = 0;
   if (newton) solver.add_curvatures(result.x);
@@ -415,7 +310,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
   bool grew = false;     // samples joined after x was evaluated
   bool settled = false;  // the groups, by the last theta step
   const double closeness = is_large(part) ? 0.05 : 0.003;
-  bool far = !solver.knows_outside();  // from knowing which samples matter
+  bool far = !solver.svms().knows_outside();  // from knowing which samples matter
   for (Index step = 0;; ++step) {
     Iterate& x = result.x;
     result.dual = solver.dual(x, nu);
@@ -452,7 +347,7 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
       solver.count_left_out(x, close || far ? TaskSvm::Outside::all : TaskSvm::Outside::near);
       far = x.left_out > 0.1 * std::abs(x.primal);
       done = close && gap + x.left_out <= target;
-      check_at = std::max((solver.has_all() ? 1 : 0.7) * target, 0.5 * x.left_out);
+      check_at = std::max((solver.svms().has_all() ? 1 : 0.7) * target, 0.5 * x.left_out);
       grew = !done && solver.grow(x);
     }
     result.outer_steps = step;
@@ -560,11 +455,11 @@ PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSe
     solver.restore(result.x);
     solver.count_left_out(result.x);
   }
-  solver.remember(result.x, workspace);
+  solver.remember(result.x);
   result.x.primal += result.x.left_out;
   for (std::size_t k = 0; k < part.tasks.size(); ++k)
-    result.alpha.push_back(solver.all_alpha(result.x, k));
-  result.svm_solves = solver.svm_solves;
+    result.alpha.push_back(solver.svms().all_alpha(result.x.tasks, k));
+  result.svm_solves = solver.svms().svm_solves;
   result.theta_iterations = solver.theta_iterations;
   return result;
 }

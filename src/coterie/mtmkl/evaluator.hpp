@@ -1,0 +1,67 @@
+// The SVMs of some tasks at given weights, for solvers that move weights: one place for warm starts, threads, memory, and samples that
+// do not take part. Values are without the losses of samples left out until those are counted.
+#pragma once
+
+#include <vector>
+
+#include "coterie/mtmkl/fit.hpp"
+
+namespace coterie {
+
+class Evaluator {
+ public:
+  // Task k of this evaluator is tasks[k] of the problem, and has row[k] of every theta. The workspace must have room for all
+  // tasks of the problem, and like the problem outlives this.
+  Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std::vector<Index> row,
+            const FitSettings& settings, Workspace& workspace);
+
+  Index svm_solves = 0;
+
+  // Support vectors of a start, given over all samples of task k, take part; returns its alpha over those that do.
+  Vector admit(std::size_t k, const Vector& alpha) { return svms_[k]->admit(alpha); }
+
+  std::vector<TaskState> evaluate(const Matrix& theta, const std::vector<Vector>& start,
+                                  double svm_tolerance);
+  // As evaluate, but tasks where a fit has just ended with these weights are as it left them; and the ending of a fit.
+  std::vector<TaskState> resume(const Matrix& theta, const std::vector<Vector>& start,
+                                double svm_tolerance);
+  void remember(const Matrix& theta, const std::vector<TaskState>& states);
+
+  // The Gram matrices at these weights again, after others were tried.
+  void restore(const Matrix& theta);
+
+  // Where they are not yet there. The weights must be those evaluated last, or restored.
+  void add_curvatures(std::vector<TaskState>& states);
+
+  // Sets the losses of the samples left out; returns their sum. With them primal values are those of the whole problem.
+  double count_left_out(std::vector<TaskState>& states,
+                        TaskSvm::Outside who = TaskSvm::Outside::all);
+  // Samples with a loss that count_left_out found join, where the states must have been evaluated last. Of them only alpha remains
+  // valid, and the gradient with its curvature. True when there were any.
+  bool grow(std::vector<TaskState>& states);
+  bool has_all() const;
+  bool knows_outside() const;
+
+  // Over all samples.
+  Vector all_alpha(const std::vector<TaskState>& states, std::size_t k) const {
+    return svms_[k]->spread(states[k].svm.alpha);
+  }
+  // Warm starts: as they are, and as predicted for a step of the weights.
+  std::vector<Vector> alphas(const std::vector<TaskState>& states) const;
+  std::vector<Vector> alphas_after(const std::vector<TaskState>& states, const Matrix& step) const;
+
+ private:
+  template <typename AtTask>
+  std::vector<TaskState> gather(const AtTask& at_task);
+
+  static constexpr Index kWhole = 64;  // samples that a task begins with
+
+  const MtmklProblem& problem_;
+  std::vector<Index> tasks_, row_;
+  int threads_;
+  Workspace& workspace_;
+  Index kept_ = kKept;  // of objective.hpp
+  std::vector<TaskSvm*> svms_;
+};
+
+}  // namespace coterie
