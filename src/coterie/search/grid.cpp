@@ -163,6 +163,18 @@ ParameterList parse_list(const Method& method, const Parameter& parameter, const
   return out;
 }
 
+// Whether the method has C, lambda, norm or normalise.
+bool has_setting(const TrainSettings& settings, const std::string& setting) {
+  const Method& method = method_named(settings.method);
+  const std::string& name = method.name;
+  const bool linear = method.family == Method::Family::linear;
+  if (setting == "lambda") return name == "coterie";
+  if (setting == "norm")
+    return name == "coterie" || name == "stl" || name == "mtl" || name == "pooled";
+  if (setting == "C") return !linear;
+  return !linear || settings.map != "none";
+}
+
 }  // namespace
 
 NumberList parse_numbers(const std::string& text, const std::string& option) {
@@ -226,18 +238,6 @@ Grid parse_grid(const GridText& text) {
     grid.normalise.push_back(to_string(parse_normalisation(part)));
   check_once(grid.normalise, "--normalise");
   return grid;
-}
-
-bool has_setting(const TrainSettings& settings, const std::string& setting) {
-  const Method& method = method_named(settings.method);
-  const std::string& name = method.name;
-  const bool linear = method.family == Method::Family::linear;
-  if (setting == "lambda") return name == "coterie";
-  if (setting == "norm")
-    return name == "coterie" || name == "stl" || name == "mtl" || name == "pooled";
-  if (setting == "C") return !linear;
-  if (setting == "normalise" || setting == "kernels") return !linear || settings.map != "none";
-  return linear;
 }
 
 Grid parse_method_grid(const TrainSettings& settings, const GridText& text,

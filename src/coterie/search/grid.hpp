@@ -50,9 +50,6 @@ Grid parse_method_grid(const TrainSettings& method, const GridText& text,
 // Lists of clusters that were not given end at half the number of tasks, or at 1.
 void limit_clusters(Grid& grid, Index tasks);
 
-// Which settings a method has: "C", "lambda", "norm", "normalise", "kernels", "loss", "map".
-bool has_setting(const TrainSettings& method, const std::string& setting);
-
 // The list of numbers behind a text, in the order written; `option` names it in messages. "max" after a number is dropped, and
 // `relative` says of which it was there.
 struct NumberList {
