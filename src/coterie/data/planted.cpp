@@ -1,39 +1,34 @@
 #include "coterie/data/planted.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "coterie/math/random.hpp"
+#include "coterie/data/planted_samples.hpp"
 
 namespace coterie {
 namespace {
 
-void require(bool good, const char* name, double value, const char* rule) {
-  if (!good) throw InputError(fmt::format("{} is {}; it must be {}.", name, value, rule));
-}
-
 void check(const PlantedSettings& s) {
   const auto number = [](Index n) { return static_cast<double>(n); };
   const double most = 1e10;  // entries of X
-  require(s.tasks >= 1 && s.tasks <= 1'000'000, "tasks", number(s.tasks), "between 1 and 1000000");
-  require(s.groups >= 1 && s.groups <= s.tasks, "groups", number(s.groups),
-          "between 1 and the number of tasks");
-  require(s.samples >= 2 && s.samples <= 1'000'000'000, "samples", number(s.samples),
-          "between 2 and 1000000000");
-  require(s.features_per_block >= 1 && s.features_per_block <= 1'000'000, "features_per_block",
-          number(s.features_per_block), "between 1 and 1000000");
-  require(s.noise >= 0 && s.noise < 0.5, "noise", s.noise, "at least 0 and below 0.5");
-  require(s.positive_share > 0 && s.positive_share < 1, "positive_share", s.positive_share,
-          "between 0 and 1");
-  require(s.size_spread >= 0 && s.size_spread < 1, "size_spread", s.size_spread,
-          "at least 0 and below 1");
+  require_setting(s.tasks >= 1 && s.tasks <= 1'000'000, "tasks", number(s.tasks),
+                  "between 1 and 1000000");
+  require_setting(s.groups >= 1 && s.groups <= s.tasks, "groups", number(s.groups),
+                  "between 1 and the number of tasks");
+  require_setting(s.samples >= 2 && s.samples <= 1'000'000'000, "samples", number(s.samples),
+                  "between 2 and 1000000000");
+  require_setting(s.features_per_block >= 1 && s.features_per_block <= 1'000'000,
+                  "features_per_block", number(s.features_per_block), "between 1 and 1000000");
+  require_setting(s.noise >= 0 && s.noise < 0.5, "noise", s.noise, "at least 0 and below 0.5");
+  require_setting(s.positive_share > 0 && s.positive_share < 1, "positive_share", s.positive_share,
+                  "between 0 and 1");
+  require_setting(s.size_spread >= 0 && s.size_spread < 1, "size_spread", s.size_spread,
+                  "at least 0 and below 1");
   const double entries = number(s.tasks) * number(s.samples) * (1 + s.size_spread) *
                          number(s.groups) * number(s.features_per_block);
-  require(entries <= most, "tasks x samples x groups x features_per_block", entries,
-          "at most 1e10");
+  require_setting(entries <= most, "tasks x samples x groups x features_per_block", entries,
+                  "at most 1e10");
 }
 
 Vector random_direction(Index size, Random& random) {
@@ -64,12 +59,8 @@ std::vector<Index> labels_by(const Vector& score, const PlantedSettings& setting
   for (Index i = 0; i < n; ++i) label[order[i]] = i >= n - positives ? 1 : 0;
   std::vector<Index> minus(order.begin(), order.end() - positives);
   std::vector<Index> plus(order.end() - positives, order.end());
-  for (std::vector<Index>* members : {&minus, &plus}) {
-    random.shuffle(*members);
-    // Rounded down, so that fewer than half are flipped and each class keeps a sample.
-    const Index flips = static_cast<Index>(settings.noise * static_cast<double>(members->size()));
-    for (Index i = 0; i < flips; ++i) label[(*members)[i]] = 1 - label[(*members)[i]];
-  }
+  turn_over(minus, settings.noise, label, random);
+  turn_over(plus, settings.noise, label, random);
   return label;
 }
 
@@ -87,11 +78,8 @@ Planted plant_groups(const PlantedSettings& settings) {
   const Index columns = settings.groups * settings.features_per_block;
 
   Planted planted;
+  planted.samples = planted_samples(settings.tasks, columns, rows);
   Samples& samples = planted.samples;
-  samples.labels = {"-1", "1"};
-  for (Index j = 0; j < columns; ++j) samples.features.push_back(fmt::format("f{}", j + 1));
-  samples.X.resize(rows, columns);
-  const std::size_t digits = std::max<std::size_t>(2, std::to_string(settings.tasks).size());
   Index first = 0;
   for (Index t = 0; t < settings.tasks; ++t) {
     const Index n = size[t], group = t % settings.groups;
@@ -104,7 +92,6 @@ Planted plant_groups(const PlantedSettings& settings) {
       samples.label.push_back(label);
       samples.task.push_back(t);
     }
-    samples.tasks.push_back(fmt::format("t{:0{}}", t + 1, digits));
     planted.group.push_back(group);
     first += n;
   }
