@@ -145,7 +145,8 @@ struct Searched {
         Casting::binary);
     settings = of_method(method);
     settings.kernels = "linear gauss:2";
-    settings.tolerance = 1e-8;
+    // Fits of convex problems are compared by their optima, others by every step: both begin cold.
+    settings.tolerance = method_named(method).convex ? 1e-8 : 1e-4;
     settings.map = map;
     settings.scale = "standard";
     settings.class_weight = "balanced";
