@@ -165,7 +165,8 @@ std::string method_heat_map(const Selection& selection) {
   std::ranges::stable_sort(axes, std::ranges::greater{},
                            [](const Axis& axis) { return axis.labels.size(); });
   const Axis x = axes.empty() ? Axis{} : axes[0];
-  const Axis y = axes.size() < 2 || axes[1].labels.size() < 2 ? Axis{} : axes[1];
+  Axis y{.name = "method", .labels = {selection.grid.method}};  // of a single row
+  if (axes.size() > 1 && axes[1].labels.size() > 1) y = axes[1];
   HeatMap map = frame_of(selection, x, y);
   std::vector<std::string> others;
   for (std::size_t a = 2; a < axes.size(); ++a)
@@ -336,6 +337,7 @@ std::string edges_text(const Selection& selection, bool all_share) {
       point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back() != "0" && !all_share;
   if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && (most || least))
     ends.emplace_back("--lambda");
+  std::vector<std::string> names;
   for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
     const ParameterList& list = grid.parameters[k];
     const Index place = point.parameters[k];
@@ -343,8 +345,9 @@ std::string edges_text(const Selection& selection, bool all_share) {
     const Parameter& rule = parameter_named(method_named(grid.method), list.name);
     if (list.values.size() > 2 && (place == 0 || place + 1 == std::ssize(list.values)) &&
         value > rule.least && value < rule.most)
-      ends.push_back(fmt::format("{} in --parameters", list.name));
+      names.push_back(list.name);
   }
+  if (!names.empty()) ends.push_back(fmt::format("{} in --parameters", fmt::join(names, ", ")));
   if (ends.empty()) return "";
   return fmt::format("note: the choice is at the end of {}; a longer list may hold a better one.\n",
                      fmt::join(ends, " and "));

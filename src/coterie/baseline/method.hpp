@@ -58,6 +58,9 @@ void validate_method(const TrainSettings& settings);
 // ones.
 std::string usual_scale(const TrainSettings& settings);
 
+// Whether the problem at these parameters is convex: the answer then does not depend on where a fit begins.
+bool is_convex(const TrainSettings& settings);
+
 // As text that parameters_of reads back.
 std::string parameters_text(const Parameters& parameters);
 

@@ -57,16 +57,16 @@ std::vector<Row> rows_of(const Grid& grid) {
 
 RowScores score_row(const SearchData& search, const Grid& grid, const MethodFold& fold,
                     const Row& row, Score score, int threads, const std::atomic<bool>& stop) {
-  const bool convex = method_named(grid.method).convex;
   // Fits that run side by side share what there is.
   const double memory = threads == 1 ? search.memory / thread_count(search.threads) : search.memory;
   RowScores out;
   MethodFit last;
   for (const GridPoint& point : row.points) {
+    const TrainSettings settings = settings_at(search.settings, grid, point);
+    const bool warm = out.fits > 0 && is_convex(settings);
     MethodFit found = fit_fold(
-        fold, search, settings_at(search.settings, grid, point), threads,
-        [&](const Progress&) { return !stop.load(); }, convex && out.fits > 0 ? &last : nullptr,
-        memory);
+        fold, search, settings, threads, [&](const Progress&) { return !stop.load(); },
+        warm ? &last : nullptr, memory);
     if (stop) return out;
     const Vector judged = judge_held_out(
         search.data, fold.split, score,
