@@ -31,15 +31,18 @@ class MetagPenalty : public Penalty {
     return lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
   }
 
+  // Half of the squared distance to the exact map is at most the gap of the fusion.
   Matrix prox(const Matrix& Z, double step, double accuracy) override {
     const double shrink = 1 + step * rho_;
-    return fuse(Z / shrink, step * lambda_ / shrink, accuracy).U;
+    const double kappa = step * lambda_ / shrink;
+    const Matrix at = Z / shrink;
+    const double gap = std::pow(accuracy * at.norm(), 2) / 2;
+    return fuse(at, kappa, std::max(gap / std::max(largest_primal(at, kappa), 1e-300), 1e-15)).U;
   }
 
   // Half of ||Z - D nu||^2 exceeds its minimum by no more than the gap of the fusion, whose primal is at most both bounds below.
   double conjugate(const Matrix& Z) override {
-    const double primal = std::min((Z.rowwise() - Z.colwise().mean()).squaredNorm() / 2,
-                                   lambda_ * sum_of_distances(Z));
+    const double primal = largest_primal(Z, lambda_);
     const double accuracy = std::max(tolerance_ * rho_ / std::max(primal, 1e-300), 1e-14);
     VectorFusion fusion = fuse(Z, lambda_, accuracy);
     nu_ = std::move(fusion.nu);
@@ -52,6 +55,12 @@ class MetagPenalty : public Penalty {
   const std::vector<Index>& group() const { return group_; }
 
  private:
+  // Of a fusion: that of no step at all, and that of one row for all.
+  static double largest_primal(const Matrix& Z, double lambda) {
+    return std::min((Z.rowwise() - Z.colwise().mean()).squaredNorm() / 2,
+                    lambda * sum_of_distances(Z));
+  }
+
   VectorFusion fuse(const Matrix& Z, double lambda, double accuracy) {
     VectorFusion fusion = fuse_vectors(Z, lambda, accuracy, lambda * unit_, most_iterations);
     if (lambda > 0) unit_ = fusion.nu / lambda;

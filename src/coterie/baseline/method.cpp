@@ -21,7 +21,7 @@ const std::string powers = "2^-10..2^10";
 
 Parameter positive(const std::string& name, double value, const std::string& help,
                    const std::string& grid = "") {
-  return {name, value, help, "a number > 0", tiny, inf, false, grid};
+  return {name, value, help, "a number > 0", tiny, inf, false, grid, true};
 }
 
 Parameter count(const std::string& name, double value, const std::string& help,
@@ -84,7 +84,7 @@ std::vector<Method> make_methods() {
        "instead bound both sums together; that form has the same solutions under other names of "
        "the parameter.",
        {{"share", 0.5, "sum of the common weights", "a number between 0 and 1", 0, 1, false,
-         "0,0.25,0.5,0.75,1"}}},
+         "0,0.25,0.5,0.75,1", true}}},
       {"pareto",
        "one kernel for all tasks, hard tasks weighing more or less",
        "Li, Georgiopoulos and Anagnostopoulos (arXiv 1404.3190)",

@@ -17,6 +17,7 @@ struct Parameter {
   double least, most;  // what is allowed
   bool whole = false;  // whole numbers only
   std::string grid;    // that `select` searches by default; empty: the default value alone
+  bool larger_is_simpler = false;  // a larger value shares or regularises more
 };
 
 struct Method {
