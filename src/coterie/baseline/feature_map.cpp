@@ -1,1 +1,116 @@
 #include "coterie/baseline/feature_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "coterie/math/parallel.hpp"
+
+namespace coterie {
+namespace {
+
+constexpr double kLeft = 1e-6;    // share of the trace that may stay behind
+constexpr Index kBlock = 256;     // rows whose kernel values are computed at once
+constexpr double kRound = 1e-14;  // of the largest diagonal: nothing but rounding
+
+void check(const std::vector<Kernel>& kernels) {
+  for (const Kernel& kernel : kernels)
+    if (kernel.kind == Kernel::Kind::precomputed)
+      throw InputError(
+          fmt::format("kernel '{}' has values only for the rows of its file, so it cannot be "
+                      "mapped to features. Use kernels of the features, or --map none.",
+                      to_string(kernel)));
+}
+
+// k(a, b) = 1/M sum_m k_m(a, b) / divisor_m between the rows of A and of B.
+Matrix mean_kernel(ConstMatrixRef A, ConstMatrixRef B, const std::vector<Kernel>& kernels,
+                   const Vector& divisors) {
+  Matrix K = Matrix::Zero(A.rows(), B.rows());
+  const auto M = static_cast<double>(kernels.size());
+  for (std::size_t m = 0; m < kernels.size(); ++m)
+    K += cross_gram(kernels[m], A, B) / (M * divisors[static_cast<Index>(m)]);
+  return K;
+}
+
+double mean_kernel_at(ConstVectorRef x, const std::vector<Kernel>& kernels,
+                      const Vector& divisors) {
+  double k = 0;
+  const auto M = static_cast<double>(kernels.size());
+  for (std::size_t m = 0; m < kernels.size(); ++m)
+    k += kernel_value(kernels[m], x, x) / (M * divisors[static_cast<Index>(m)]);
+  return k;
+}
+
+}  // namespace
+
+// Pivoted Cholesky. With r columns of phi known, what is left of the kernel is k(x, z) - phi(x)'phi(z), and zero at the r pivots.
+// The next pivot p has the largest diagonal of it, and
+//
+//   phi_r(x) = ( k(x, p) - sum_{l < r} phi_l(x) phi_l(p) ) / sqrt(left(p)),        left(x) -= phi_r(x)^2.
+//
+// Row i of L is phi at pivot i.
+MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
+                        const std::vector<Kernel>& kernels, const Vector& divisors,
+                        Index largest_rank, int threads) {
+  assert(divisors.size() == std::ssize(kernels) && largest_rank >= 1);
+  check(kernels);
+  const Index n = std::ssize(rows);
+  const Index blocks = (n + kBlock - 1) / kBlock;
+  const Matrix A = X(rows, Eigen::all);
+  Vector left(n);
+  parallel_for(n, threads,
+               [&](Index i) { left[i] = mean_kernel_at(A.row(i).transpose(), kernels, divisors); });
+  const double trace = left.sum();
+  const double rounding = kRound * (n > 0 ? left.maxCoeff() : 0);
+  if (!(trace > 0))
+    throw InputError(
+        "the kernels are zero at every row, so there are no features to map to. Use other kernels, "
+        "or --scale standard.");
+
+  const Index most = std::min(n, largest_rank);
+  std::vector<Index> chosen;  // positions in `rows`
+  Matrix phi(n, most);
+  while (std::ssize(chosen) < most && left.sum() > kLeft * trace) {
+    Index p = 0;
+    const double largest = left.maxCoeff(&p);
+    if (largest <= rounding) break;
+    const Index r = std::ssize(chosen);
+    const Vector at_p = phi.row(p).head(r);
+    parallel_for(blocks, threads, [&](Index block) {
+      const Index first = block * kBlock, count = std::min(kBlock, n - first);
+      const Vector k = mean_kernel(A.middleRows(first, count), A.row(p), kernels, divisors);
+      for (Index i = first; i < first + count; ++i) {
+        const double value = (k[i - first] - phi.row(i).head(r).dot(at_p)) / std::sqrt(largest);
+        phi(i, r) = value;
+        left[i] = std::max(0.0, left[i] - value * value);
+      }
+    });
+    chosen.push_back(p);
+    for (Index l = 0; l < r; ++l) phi(chosen[l], r) = 0;  // no longer changes
+    phi(p, r) = std::sqrt(largest);
+    left[p] = 0;
+  }
+
+  const Index rank = std::ssize(chosen);
+  MappedRows mapped;
+  mapped.phi = phi.leftCols(rank);
+  mapped.map.L = mapped.phi(chosen, Eigen::all);
+  mapped.map.left = left.sum() / trace;
+  for (const Index i : chosen) mapped.map.pivots.push_back(rows[i]);
+  return mapped;
+}
+
+Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
+                 const std::vector<Kernel>& kernels, const Vector& divisors) {
+  assert(pivots.rows() == map.rank());
+  const Matrix k = mean_kernel(X, pivots, kernels, divisors);
+  return map.L.triangularView<Eigen::Lower>().solve(k.transpose()).transpose();
+}
+
+Vector coefficients_of(const FeatureMap& map, ConstVectorRef w) {
+  return map.L.transpose().triangularView<Eigen::Upper>().solve(w);
+}
+
+}  // namespace coterie

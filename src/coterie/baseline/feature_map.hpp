@@ -25,12 +25,13 @@ struct MappedRows {
   Matrix phi;  // of `rows`, one row each
 };
 
-// X: scaled features; `rows` those that some task uses.
+// X: scaled features; `rows` those that some task uses. Throws InputError for precomputed kernels, which have no values at new rows,
+// and for kernels that are zero at all rows. The number of threads changes no bit.
 MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
                         const std::vector<Kernel>& kernels, const Vector& divisors,
                         Index largest_rank, int threads);
 
-// The map at new rows (scaled).
+// The map at new rows (scaled), a row each; `pivots`: the features of the pivots, in their order.
 Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
                  const std::vector<Kernel>& kernels, const Vector& divisors);
 

@@ -290,15 +290,19 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     if (other.primal() < point.primal()) point = std::move(other);
   }
   LinearFit fit;
+  Point best;  // the last one that was better than those before, by its objective or by its gap
+  const auto stalled = [&] {
+    prove(problem, penalty, best, threads);  // what the penalty keeps of a proof belongs to `best`
+    fit.status = Status::stalled;
+    return fit;
+  };
   for (Index steps = 0;; ++steps) {
     const Proof proof = prove(problem, penalty, point, threads);
     const double primal = point.primal();
     const double scale = std::max(1.0, std::abs(primal));
     const double gap = (primal - proof.dual) / scale;
-    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) {
-      fit.status = Status::stalled;
-      return fit;
-    }
+    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) return stalled();
+    best = point;
     fit.W = point.W;
     fit.b = point.b;
     fit.task_objective = point.loss;
@@ -311,9 +315,8 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
         progress({.outer_step = steps, .primal = primal, .dual = proof.dual, .gap = gap});
     fit.status = gap <= settings.gap_tolerance ? Status::converged
                  : !go_on                      ? Status::stopped
-                 : steps == settings.max_steps ? Status::step_limit
-                                               : Status::stalled;
-    if (fit.status != Status::stalled) return fit;
+                                               : Status::step_limit;
+    if (fit.status != Status::step_limit || steps == settings.max_steps) return fit;
 
     const Matrix gradient = -proof.Z;
     std::vector<Quadratic> q(at(T));
@@ -327,7 +330,7 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     const ModelOptimum optimum =
         minimise_model(q, penalty, point, gradient, target * scale, threads);
     std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
-    if (!next) return fit;
+    if (!next) return stalled();
     point = std::move(*next);
   }
 }

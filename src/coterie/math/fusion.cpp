@@ -38,6 +38,15 @@ ScalarFusion fuse_scalars(ConstVectorRef z, double lambda) {
   return out;
 }
 
+double sum_of_differences(ConstVectorRef x) {
+  Vector sorted = x;
+  std::sort(sorted.begin(), sorted.end());
+  double sum = 0;  // of neighbours: k + 1 entries lie below the gap after the k-th
+  for (Index k = 0; k + 1 < x.size(); ++k)
+    sum += static_cast<double>((k + 1) * (x.size() - k - 1)) * (sorted[k + 1] - sorted[k]);
+  return sum;
+}
+
 double sum_of_distances(const Matrix& U) {
   double sum = 0;
   for (Index s = 0; s < U.rows(); ++s)

@@ -14,6 +14,9 @@ struct ScalarFusion {
 };
 ScalarFusion fuse_scalars(ConstVectorRef z, double lambda);
 
+// sum_{i<j} |x_i - x_j|
+double sum_of_differences(ConstVectorRef x);
+
 // argmin_U  1/2 ||U - Z||^2 + lambda sum_{s<t} ||u_s - u_t||, rows in R^d, with the pair duals nu that prove it:
 //
 //   Z - D nu:   z_s - sum_{t>s} nu_st + sum_{t<s} nu_ts,      ||nu_st|| <= lambda

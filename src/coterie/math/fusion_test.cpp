@@ -128,6 +128,18 @@ TEST(ScalarFusion, FusesAllFromItsThresholdOn) {
   }
 }
 
+TEST(ScalarFusion, SumsDifferencesAndDistances) {
+  Random random(11);
+  const Vector x = random_vector(random, 7);
+  double sum = 0;
+  for (Index i = 0; i < 7; ++i)
+    for (Index j = 0; j < i; ++j) sum += std::abs(x[i] - x[j]);
+  EXPECT_NEAR(sum_of_differences(x), sum, 1e-13);
+  EXPECT_NEAR(sum_of_distances(x), sum, 1e-13);
+  EXPECT_EQ(sum_of_differences(Vector::Constant(5, 0.1)), 0);
+  EXPECT_EQ(sum_of_differences(Vector()), 0);
+}
+
 // Feasibility of nu, value at U and at nu, by plain loops.
 void expect_vector_optimum(const Matrix& Z, double lambda, const VectorFusion& fusion,
                            double tolerance) {

@@ -1,0 +1,173 @@
+"""Every method through the program: train, predict, evaluate, inspect, verify; what its model file holds; what it refuses."""
+
+import csv
+import io
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from support import csv_text, small_csv, small_rows
+
+KERNEL = ["stl", "mtl", "uniform", "pooled", "tang", "pareto"]
+LINEAR = ["cmtl", "whom", "flexclus", "coclus", "metag"]
+TASKS = ("a", "b", "c", "d")
+
+
+def options_of(method):
+    return ["--kernels", "linear gauss:1,4"] if method in KERNEL else []
+
+
+def train(coterie, method, *arguments, code=0, data="d.csv", model="m.h5"):
+    return coterie("train", data, "-o", model, "--json", "--method", method, *options_of(method), *arguments, code=code).json
+
+
+def decisions(coterie, *arguments, data="d.csv", model="m.h5"):
+    return np.array([float(row["score"]) for row in csv.DictReader(io.StringIO(coterie("predict", model, data, *arguments).out))])
+
+
+@pytest.fixture
+def data(coterie):
+    coterie.write("d.csv", small_csv(tasks=TASKS, n=20))
+    return coterie
+
+
+def test_methods_are_listed_with_their_parameters(coterie):
+    listed = coterie("methods", "--json").json
+    assert [method["name"] for method in listed] == ["coterie", *KERNEL, *LINEAR]
+    text = coterie("methods").out
+    for method in listed:
+        assert method["name"] in text and method["title"] in text
+        about = coterie("methods", method["name"]).out
+        assert method["source"] in about and all(parameter["name"] in about for parameter in method["parameters"])
+        assert coterie("methods", method["name"], "--json").json == [method]
+    assert [method["name"] for method in listed if not method["convex"]] == ["whom", "coclus"]
+
+
+@pytest.mark.parametrize("method", KERNEL + LINEAR)
+def test_a_model_goes_all_the_way(data, method):
+    fit = train(data, method)
+    assert fit["status"] == "converged" and fit["method"] == method and 0 <= fit["gap"] <= 1e-4
+    assert fit["claim"] == {"whom": "given clusters", "coclus": "stationary"}.get(method, "optimum")
+    assert sorted(name for group in fit["groups"] for name in group) == list(TASKS)
+    for task in fit["tasks"]:
+        assert task["name"] in fit["groups"][task["group"] - 1]
+
+    model = data("inspect", "m.h5", "--json").json
+    assert model["settings"]["method"] == method and model["objective"] == fit["objective"]
+    text = data("inspect", "m.h5").out
+    assert method in text and "certificate" in text
+
+    score = decisions(data)
+    rows = [row for row in csv.reader(io.StringIO((data.folder / "d.csv").read_text()))][1:]
+    X, label, name = np.array([[float(v) for v in row[:3]] for row in rows]), [row[3] for row in rows], [row[4] for row in rows]
+    if method in LINEAR:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)  # the default
+        by_hand = [np.dot(task["w"], x) + task["bias"] for x, task in zip(X, (model["tasks"][TASKS.index(t)] for t in name))]
+        np.testing.assert_allclose(score, by_hand, atol=1e-12)
+    evaluation = data("evaluate", "m.h5", "d.csv", "--json").json
+    correct = np.array([(s > 0) == (y == "yes") for s, y in zip(score, label)])
+    for task in evaluation["tasks"]:
+        assert task["accuracy"] == pytest.approx(correct[[t == task["name"] for t in name]].mean())
+
+    check = data("verify", "m.h5", "d.csv", "--json").json
+    assert check["holds"] and check["objective"] == pytest.approx(fit["objective"], rel=1e-9)
+
+
+@pytest.mark.parametrize("method", KERNEL + LINEAR)
+def test_threads_change_no_bit_and_a_second_run_is_the_same(data, method):
+    files = []
+    for number, threads in enumerate(["1", "2", "2"]):
+        train(data, method, "--threads", threads, model=f"m{number}.h5")
+        files.append((data.folder / f"m{number}.h5").read_bytes())
+    assert files[0] == files[1] == files[2]
+
+
+def test_names_for_what_the_main_method_does_too(data):
+    assert train(data, "stl")["objective"] == train(data, "coterie", "--lambda", "0", *options_of("stl"))["objective"]
+    assert train(data, "mtl")["objective"] == train(data, "coterie", "--lambda", "inf", *options_of("stl"))["objective"]
+
+
+def test_pooled_gives_every_task_the_same_decisions(data):
+    train(data, "pooled")
+    rows = small_rows(tasks=("x",), n=9, seed=5)
+    data.write("e.csv", csv_text([[*row[:-1], task] for task in TASKS for row in rows]))
+    score = decisions(data, data="e.csv").reshape(len(TASKS), -1)
+    assert (score == score[0]).all()
+
+
+@pytest.mark.parametrize("loss", ["squared-hinge", "logistic", "square"])
+@pytest.mark.parametrize("method", LINEAR)
+def test_losses_and_class_weights(data, method, loss):
+    fits = [train(data, method, "--loss", loss, "--class-weight", weight) for weight in ("none", "balanced")]
+    assert fits[0]["objective"] == pytest.approx(fits[1]["objective"], rel=1e-3)  # classes are of equal size here
+    assert data("verify", "m.h5", "d.csv", "--json").json["holds"]
+
+
+@pytest.mark.parametrize("method", LINEAR)
+def test_mapped_features_stand_for_kernels(data, method):
+    """On the map of the linear kernel alone, without its norms, a method that does not care for rotations finds the same decisions."""
+    mapped = ["--map", "kernels", "--kernels", "linear:raw", "--normalise", "none", "--scale", "standard", "--tolerance", "1e-8"]
+    direct = train(data, method, "--tolerance", "1e-8", code=None)
+    score = decisions(data)
+    through = train(data, method, *mapped, code=None)
+    assert data("inspect", "m.h5", "--json").json["kernels"] == ["linear:raw"]
+    if method in ("cmtl", "whom", "metag"):
+        assert through["objective"] == pytest.approx(direct["objective"], rel=1e-6)
+        np.testing.assert_allclose(decisions(data), score, atol=1e-3)
+    gauss = train(data, method, "--map", "kernels:15", "--kernels", "gauss:1,2")
+    assert len(data("inspect", "m.h5", "--json").json["support_vectors"]) <= 15
+    assert gauss["status"] == "converged" and data("evaluate", "m.h5", "d.csv", "--json").json
+    assert data("verify", "m.h5", "d.csv", "--json").json["holds"]
+
+
+@pytest.mark.parametrize("method", ["uniform", "pooled", "tang", "cmtl", "metag"])
+def test_classes_by_pairs(coterie, method):
+    rows = small_rows(tasks=("a", "b", "c"), n=12)
+    coterie.write("d.csv", csv_text([[*row[:3], row[4]] for row in rows], header=["f1", "f2", "f3", "label"]))
+    train(coterie, method, "--one-vs-one")
+    out = coterie("evaluate", "m.h5", "d.csv", "--json").json
+    assert coterie("verify", "m.h5", "d.csv", "--json").json["holds"]
+    assert len(out["tasks"]) == 3
+
+
+def test_the_model_file_says_what_the_method_is(data):
+    train(data, "flexclus", "--parameters", "lambda1=0.05")
+    head = (data.folder / "m.h5").read_bytes()[:60]
+    assert b"version 3\n" in head
+    with h5py.File(data.folder / "m.h5") as file:
+        assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05"
+        w, shared = file["/method/w"][()], file["/method/shared"][()]
+        assert w.shape == shared.shape == (4, 3) and file["/method/claim"][()] == b"optimum"
+    train(data, "coterie", "--kernels", "linear")
+    assert b"version 1\n" in (data.folder / "m.h5").read_bytes()[:60]
+    with h5py.File(data.folder / "m.h5") as file:
+        assert "/method" not in file and "method" not in file["/settings"]
+
+
+def test_tampering_is_found(data):
+    train(data, "metag", "--tolerance", "1e-8")
+    path = data.folder / "m.h5"
+    whole = path.read_bytes()
+    import zlib
+    with h5py.File(path, "r+") as file:
+        file["/method/w"][0, 0] += 0.5
+    body = path.read_bytes()[512:]
+    head = whole[:512].rstrip(b"\0").decode().splitlines()
+    head[2], head[3] = f"bytes {len(body)}", f"crc32 {zlib.crc32(body):08x}"
+    path.write_bytes(("\n".join(head) + "\n").encode().ljust(512, b"\0") + body)
+    result = data("verify", "m.h5", "d.csv", code=1)
+    assert "the proof does not hold" in result.err
+
+
+def test_models_of_other_methods_are_not_extended(data):
+    train(data, "stl")
+    data.write("new.csv", small_csv(tasks=("z",)))
+    assert "tasks can be added to models of --method coterie only" in data("extend", "m.h5", "new.csv", "-o", "e.h5", code=2).err
+
+
+def test_stopping_short_is_said(data):
+    fit = data("train", "d.csv", "-o", "m.h5", "--method", "cmtl", "--tolerance", "1e-14", "--max-steps", "1", code=3)
+    assert "asked for 1.0e-14" in fit.err
+    assert json.loads(data("inspect", "m.h5", "--json").out)["status"] != "converged"
