@@ -364,8 +364,9 @@ for place in (20, 40, 200, 511):
     bad_model(f"bit-of-header-{place}", flipped(place), "")
 for place in (512, 600, 0.25, 0.5, 0.75, 0.9, -1):
     bad_model(f"bit-flipped-{place}", flipped(place), "is damaged: its checksum is not that of its contents")
-bad_model("newer", lambda model: framed(model[512:], version=3), "was written by a newer coterie: model version 3", "Update the program")
+bad_model("newer", lambda model: framed(model[512:], version=4), "was written by a newer coterie: model version 4", "Update the program")
 bad_model("version-without-its-contents", lambda model: framed(model[512:], version=2), "is damaged: its contents are not those of version 2")
+bad_model("version-of-another-method", lambda model: framed(model[512:], version=3), "is damaged: its contents are not those of version 3")
 bad_model("version-0", lambda model: framed(model[512:], version=0), "is damaged")
 bad_model("version-huge", lambda model: framed(model[512:], version=10 ** 30), "is damaged")
 bad_model("size-huge", lambda model: framed(model[512:], size=2 ** 63), "is damaged")

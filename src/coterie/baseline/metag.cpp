@@ -12,7 +12,7 @@ namespace coterie {
 
 namespace {
 
-// The penalty, docs/methods.md (8), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
+// The penalty, docs/methods.md (11), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
 //
 //   R(W)  = lambda N(W) + rho/2 ||W||^2
 //   R*(Z) = min { ||Z - D nu||^2 / (2 rho) :  ||nu_st|| <= lambda }
@@ -31,15 +31,18 @@ class MetagPenalty : public Penalty {
     return lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
   }
 
+  // Half of the squared distance to the exact map is at most the gap of the fusion.
   Matrix prox(const Matrix& Z, double step, double accuracy) override {
     const double shrink = 1 + step * rho_;
-    return fuse(Z / shrink, step * lambda_ / shrink, accuracy).U;
+    const double kappa = step * lambda_ / shrink;
+    const Matrix at = Z / shrink;
+    const double gap = std::pow(accuracy * at.norm(), 2) / 2;
+    return fuse(at, kappa, std::max(gap / std::max(largest_primal(at, kappa), 1e-300), 1e-15)).U;
   }
 
   // Half of ||Z - D nu||^2 exceeds its minimum by no more than the gap of the fusion, whose primal is at most both bounds below.
   double conjugate(const Matrix& Z) override {
-    const double primal = std::min((Z.rowwise() - Z.colwise().mean()).squaredNorm() / 2,
-                                   lambda_ * sum_of_distances(Z));
+    const double primal = largest_primal(Z, lambda_);
     const double accuracy = std::max(tolerance_ * rho_ / std::max(primal, 1e-300), 1e-14);
     VectorFusion fusion = fuse(Z, lambda_, accuracy);
     nu_ = std::move(fusion.nu);
@@ -52,6 +55,12 @@ class MetagPenalty : public Penalty {
   const std::vector<Index>& group() const { return group_; }
 
  private:
+  // Of a fusion: that of no step at all, and that of one row for all.
+  static double largest_primal(const Matrix& Z, double lambda) {
+    return std::min((Z.rowwise() - Z.colwise().mean()).squaredNorm() / 2,
+                    lambda * sum_of_distances(Z));
+  }
+
   VectorFusion fuse(const Matrix& Z, double lambda, double accuracy) {
     VectorFusion fusion = fuse_vectors(Z, lambda, accuracy, lambda * unit_, most_iterations);
     if (lambda > 0) unit_ = fusion.nu / lambda;
@@ -120,8 +129,6 @@ LinearFit fit_metag(const LinearProblem& problem, const MetagParameters& paramet
   LinearFit fit = minimise(problem, penalty, settings, start, progress);
   fit.nu = penalty.nu();
   fit.clusters = equal_rows(fit.W);
-  if (fit.status == Status::stalled)  // then the last conjugate was that of another point
-    fit = prove_at(fit.W, fit, problem, penalty, settings);
 
   // The proximal map leaves fused tasks equal bit for bit, but W may also be a mean of two such points, or where the search began. If the
   // duals fuse tasks that W does not, W with their means is taken if its own proof is good enough.
