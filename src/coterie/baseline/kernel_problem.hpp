@@ -60,11 +60,13 @@ inline KernelProblem kernel_problem(std::uint64_t seed, Oddity oddity = Oddity::
 }
 
 // Tasks of two groups that want different kernels. Solvers begin with 64 samples of a task.
-inline KernelProblem planted_problem(Index tasks, Index samples, std::uint64_t seed = 1) {
+inline KernelProblem planted_problem(
+    Index tasks, Index samples, std::uint64_t seed = 1,
+    const std::string& kernels = "linear gauss:1,2,4@f1-f4 gauss:2@f5-f8 poly:2") {
   const Planted planted =
       plant_groups({.tasks = tasks, .groups = 2, .samples = samples, .seed = seed});
   TrainSettings settings;
-  settings.kernels = "linear gauss:1,2,4@f1-f4 gauss:2@f5-f8 poly:2";
+  settings.kernels = kernels;
   settings.C = 3;
   return {cast_into_tasks(planted.samples, Casting::binary), settings, "planted"};
 }

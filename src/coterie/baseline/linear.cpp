@@ -297,7 +297,7 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
   LinearFit fit;
   Point best;  // the last one that was better than those before, by its objective or by its gap
   const auto stalled = [&] {
-    // What the penalty keeps of a proof belongs to `best`.
+    // what the penalty keeps of a proof is to be that of `best`
     penalty.conjugate(dual_point(problem, best.margin, threads).Z);
     fit.status = Status::stalled;
     return fit;

@@ -129,8 +129,6 @@ LinearFit fit_metag(const LinearProblem& problem, const MetagParameters& paramet
   LinearFit fit = minimise(problem, penalty, settings, start, progress);
   fit.nu = penalty.nu();
   fit.clusters = equal_rows(fit.W);
-  if (fit.status == Status::stalled)  // then the last conjugate was that of another point
-    fit = prove_at(fit.W, fit, problem, penalty, settings);
 
   // The proximal map leaves fused tasks equal bit for bit, but W may also be a mean of two such points, or where the search began. If the
   // duals fuse tasks that W does not, W with their means is taken if its own proof is good enough.

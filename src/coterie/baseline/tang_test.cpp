@@ -108,6 +108,18 @@ TEST(Tang, AWorkspaceServesManySharesAndCosts) {
   }
 }
 
+// With one kernel the first SVMs, of a part of the samples, look good enough: those left out must still be counted.
+TEST(Tang, OfOneKernelIsAPlainSvm) {
+  const KernelProblem problem = planted_problem(2, 200, 1, "gauss:2");
+  for (const double gap : {1e-1, 1e-2, 1e-8}) {
+    const Fit fit = fit_tang(problem.at(), 0.5, to_gap(gap));
+    expect_proved(problem, fit, "tang", "share=0.5", gap);
+    double sum = 0;
+    for (Index t = 0; t < 2; ++t) sum += task_value(problem, t, Vector::Ones(1));
+    EXPECT_NEAR(fit.primal, sum, gap * scale_of(fit));
+  }
+}
+
 TEST(Tang, OrderAndThreadsDoNotMatter) {
   for_random_problems(7, [&](const KernelProblem& problem) {
     const Fit fit = tang(problem, 0.5);
