@@ -80,22 +80,18 @@ Point point_at(const LinearProblem& problem, Penalty& penalty, Matrix W, Vector 
   return point;
 }
 
-// What the pulls of a point prove. What is left of their imbalance goes first: from the heavier side, or for the square loss from all.
-struct Proof {
-  Matrix Z;
-  double dual = 0;
-};
-
-Proof prove(const LinearProblem& problem, Penalty& penalty, const Point& point, int threads) {
-  Proof proof;
-  proof.Z.resize(problem.T(), problem.d());
+// What the pulls at these margins prove. What is left of their imbalance goes first: from the heavier side, or for the square loss from
+// all.
+DualPoint dual_point(const LinearProblem& problem, const std::vector<Vector>& margin, int threads) {
+  DualPoint dual;
+  dual.Z.resize(problem.T(), problem.d());
   Vector part(problem.T());
   parallel_for(problem.T(), threads, [&](Index t) {
     const Vector& y = problem.y[at(t)];
     const Vector& c = problem.c[at(t)];
     const Index n = y.size();
     Vector s(n);
-    for (Index i = 0; i < n; ++i) s[i] = loss_pull(problem.loss, point.margin[at(t)][i]);
+    for (Index i = 0; i < n; ++i) s[i] = loss_pull(problem.loss, margin[at(t)][i]);
     if (problem.loss == Loss::square) {
       const double mean = (c.array() * s.array() * y.array()).sum() / c.sum();
       s -= mean * y;
@@ -111,10 +107,10 @@ Proof prove(const LinearProblem& problem, Penalty& penalty, const Point& point, 
     part[t] = 0;
     for (Index i = 0; i < n; ++i) part[t] -= c[i] * loss_conjugate(problem.loss, s[i]);
     const Vector weight = c.cwiseProduct(s).cwiseProduct(y);
-    proof.Z.row(t).noalias() = weight.transpose() * problem.X[at(t)];
+    dual.Z.row(t).noalias() = weight.transpose() * problem.X[at(t)];
   });
-  proof.dual = part.sum() - penalty.conjugate(proof.Z);
-  return proof;
+  dual.losses = part.sum();
+  return dual;
 }
 
 // The quadratic model of one task's loss around w0, its bias following w as is best for the model:
@@ -277,6 +273,15 @@ Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& 
   return loss;
 }
 
+DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
+  std::vector<Vector> margin(problem.X.size());
+  parallel_for(problem.T(), threads, [&](Index t) {
+    const Vector f = problem.X[at(t)] * W.row(t).transpose();
+    margin[at(t)] = problem.y[at(t)].array() * (f.array() + b[t]);
+  });
+  return dual_point(problem, margin, threads);
+}
+
 LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
                    const LinearStart& start, const ProgressCallback& progress) {
   const Index T = problem.T();
@@ -292,33 +297,34 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
   LinearFit fit;
   Point best;  // the last one that was better than those before, by its objective or by its gap
   const auto stalled = [&] {
-    prove(problem, penalty, best, threads);  // what the penalty keeps of a proof belongs to `best`
+    // what the penalty keeps of a proof is to be that of `best`
+    penalty.conjugate(dual_point(problem, best.margin, threads).Z);
     fit.status = Status::stalled;
     return fit;
   };
   for (Index steps = 0;; ++steps) {
-    const Proof proof = prove(problem, penalty, point, threads);
+    const DualPoint pulls = dual_point(problem, point.margin, threads);
+    const double dual = pulls.losses - penalty.conjugate(pulls.Z);
     const double primal = point.primal();
     const double scale = std::max(1.0, std::abs(primal));
-    const double gap = (primal - proof.dual) / scale;
+    const double gap = (primal - dual) / scale;
     if (steps > 0 && primal >= fit.primal && gap >= fit.gap) return stalled();
     best = point;
     fit.W = point.W;
     fit.b = point.b;
     fit.task_objective = point.loss;
     fit.primal = primal;
-    fit.dual = proof.dual;
+    fit.dual = dual;
     fit.gap = gap;
     fit.steps = steps;
     const bool go_on =
-        !progress ||
-        progress({.outer_step = steps, .primal = primal, .dual = proof.dual, .gap = gap});
+        !progress || progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
     fit.status = gap <= settings.gap_tolerance ? Status::converged
                  : !go_on                      ? Status::stopped
                                                : Status::step_limit;
     if (fit.status != Status::step_limit || steps == settings.max_steps) return fit;
 
-    const Matrix gradient = -proof.Z;
+    const Matrix gradient = -pulls.Z;
     std::vector<Quadratic> q(at(T));
     parallel_for(T, threads, [&](Index t) {
       q[at(t)] = quadratic_of(problem, t, point, gradient.row(t).transpose());

@@ -46,15 +46,23 @@ struct LinearFit {
 
 // Where to begin; may be empty. A fit of the same tasks at other parameters is a good one.
 struct LinearStart {
-  Matrix W;
-  Vector b;
-  Matrix shared;
-  Matrix nu;
-  Groups clusters;
+  Matrix W{};
+  Vector b{};
+  Matrix shared{};
+  Matrix nu{};
+  Groups clusters{};
 };
 
 // Loss of every task at (W, b).
 Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads = 1);
+
+// The pulls at (W, b), made to balance: what they prove of the losses, and their Z.
+struct DualPoint {
+  double losses = 0;  // - sum_t sum_i c_ti phi*(-s_ti)
+  Matrix Z;           // T x d
+};
+DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector& b,
+                     int threads = 1);
 
 // A convex penalty of W (T x d). The maps may keep what helps the next call (a warm start), so they are not const.
 class Penalty {

@@ -12,7 +12,7 @@ namespace coterie {
 
 namespace {
 
-// The penalty, docs/methods.md (8), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
+// The penalty, docs/methods.md (11), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
 //
 //   R(W)  = lambda N(W) + rho/2 ||W||^2
 //   R*(Z) = min { ||Z - D nu||^2 / (2 rho) :  ||nu_st|| <= lambda }
@@ -129,8 +129,6 @@ LinearFit fit_metag(const LinearProblem& problem, const MetagParameters& paramet
   LinearFit fit = minimise(problem, penalty, settings, start, progress);
   fit.nu = penalty.nu();
   fit.clusters = equal_rows(fit.W);
-  if (fit.status == Status::stalled)  // then the last conjugate was that of another point
-    fit = prove_at(fit.W, fit, problem, penalty, settings);
 
   // The proximal map leaves fused tasks equal bit for bit, but W may also be a mean of two such points, or where the search began. If the
   // duals fuse tasks that W does not, W with their means is taken if its own proof is good enough.

@@ -35,32 +35,52 @@ double distance(const Matrix& A, Index i, Index j) {
   return std::sqrt(sum);
 }
 
-// Of the rows of A, descending: pairs of rows are turned until all are orthogonal; then they are the lengths.
-Numbers singular_values(Matrix A) {
+// A = sum_i sigma_i u_i v_i', descending: pairs of rows are turned until all are orthogonal; then they are the sigma_i v_i.
+struct Singular {
+  Numbers sigma;  // as many as A has rows
+  Matrix u, v;    // a row each; v_i = 0 where sigma_i is
+};
+
+Singular singular(Matrix A) {
+  const Index T = A.rows();
+  Matrix turns = Matrix::Identity(T, T);
+  const auto turn = [](Matrix& B, Index p, Index q, double cosine, double sine) {
+    for (Index k = 0; k < B.cols(); ++k) {
+      const double x = B(p, k), y = B(q, k);
+      B(p, k) = cosine * x - sine * y;
+      B(q, k) = sine * x + cosine * y;
+    }
+  };
   const double rounding = 1e-32 * squares(A);
   bool turned = true;
   for (int sweep = 0; turned && sweep < 100; ++sweep) {
     turned = false;
-    for (Index p = 0; p < A.rows(); ++p)
-      for (Index q = p + 1; q < A.rows(); ++q) {
+    for (Index p = 0; p < T; ++p)
+      for (Index q = p + 1; q < T; ++q) {
         const double a = product(A, p, A, p), b = product(A, q, A, q), c = product(A, p, A, q);
         if (std::abs(c) <= 1e-15 * std::sqrt(a * b) || std::min(a, b) <= rounding) continue;
         turned = true;
         const double zeta = (b - a) / (2 * c);
         const double tangent = (zeta < 0 ? -1 : 1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
-        const double cosine = 1 / std::sqrt(1 + tangent * tangent), sine = cosine * tangent;
-        for (Index k = 0; k < A.cols(); ++k) {
-          const double x = A(p, k), y = A(q, k);
-          A(p, k) = cosine * x - sine * y;
-          A(q, k) = sine * x + cosine * y;
-        }
+        const double cosine = 1 / std::sqrt(1 + tangent * tangent);
+        turn(A, p, q, cosine, cosine * tangent);
+        turn(turns, p, q, cosine, cosine * tangent);
       }
   }
-  Numbers sigma;
-  for (Index i = 0; i < A.rows(); ++i) sigma.push_back(std::sqrt(product(A, i, A, i)));
-  std::sort(sigma.rbegin(), sigma.rend());
-  return sigma;
+  std::vector<Index> order;
+  for (Index i = 0; i < T; ++i) order.push_back(i);
+  std::ranges::stable_sort(order, std::greater<>(), [&](Index i) { return product(A, i, A, i); });
+  Singular out{{}, Matrix(T, T), Matrix::Zero(T, A.cols())};
+  for (Index i = 0; i < T; ++i) {
+    const Index from = order[at(i)];
+    out.sigma.push_back(std::sqrt(product(A, from, A, from)));
+    out.u.row(i) = turns.row(from);
+    if (out.sigma.back() > 0) out.v.row(i) = A.row(from) / out.sigma.back();
+  }
+  return out;
 }
+
+Numbers singular_values(const Matrix& A) { return singular(A).sigma; }
 
 // The problem that the model states, from raw data, and what it says is the answer.
 struct Stated {
@@ -383,6 +403,62 @@ Charge charge_metag(const Parameters& p, const Matrix& W, const Matrix& Z, const
   return charge;
 }
 
+// (10) with P the shared part of the model, and its measure of how far (P, Q) is from a stationary point (coclus.hpp): two majorants
+// touch the objective there; `conjugate` is that of the one which goes further down.
+struct Stationary {
+  Charge charge;
+  bool tied = false;  // the leading directions of Q are not the only choice
+};
+
+Stationary charge_coclus(const Parameters& p, const Matrix& W, const Matrix& P, const Matrix& Z) {
+  const double lambda1 = p.at("lambda1"), lambda2 = p.at("lambda2"), ridge = p.at("ridge");
+  const double T = static_cast<double>(W.rows());
+  Matrix Q = W;
+  for (Index t = 0; t < W.rows(); ++t)
+    for (Index k = 0; k < W.cols(); ++k) Q(t, k) -= P(t, k);
+  const Singular own = singular(Q);
+  const Index all = std::min(W.rows(), W.cols());
+  const Index kept = std::min(static_cast<Index>(p.at("clusters")), all);
+  Stationary out;
+  out.charge.penalty = lambda1 * squares(less_mean(P)) + ridge / 2 * (squares(P) + squares(Q));
+  for (Index i = kept; i < all; ++i) out.charge.penalty += lambda2 * std::pow(own.sigma[at(i)], 2);
+
+  double by_tasks = 0, by_features = 0;  // ||U'Z||^2, ||Z V||^2
+  for (Index i = 0; i < kept; ++i) {
+    for (Index k = 0; k < W.cols(); ++k) {
+      double along = 0;
+      for (Index t = 0; t < W.rows(); ++t) along += own.u(i, t) * Z(t, k);
+      by_tasks += along * along;
+    }
+    for (Index t = 0; t < W.rows(); ++t) by_features += std::pow(product(own.v, i, Z, t), 2);
+  }
+  const double inside = kept == all ? squares(Z) : std::max(by_tasks, by_features);
+  const double mean = T * squares(mean_of(Z));
+  out.charge.conjugate = squares(less_mean(Z)) / (4 * lambda1 + 2 * ridge) + mean / (2 * ridge) +
+                         (squares(Z) - inside) / (4 * lambda2 + 2 * ridge) + inside / (2 * ridge);
+  out.tied =
+      kept < all && own.sigma[at(kept - 1)] - own.sigma[at(kept)] <= 1e-6 * own.sigma.front();
+  return out;
+}
+
+// There is no dual value: the gap alone is compared.
+void compare_stationary(const Certificate& stated, double tolerance, double bound, bool tied,
+                        Verification& check) {
+  const double scale = std::max(1.0, std::abs(check.primal));
+  check.dual = -std::numeric_limits<double>::infinity();
+  check.gap = std::max(0.0, check.primal - bound) / scale;
+  check.primal_difference = std::abs(check.primal - stated.primal) / scale;
+  if (!(check.primal_difference <= 1e-7))
+    check.findings.push_back(fmt::format("the objective is {:.10g}, not {:.10g} as stated",
+                                         check.primal, stated.primal));
+  if (!tied && !(std::abs(check.gap - stated.gap) <= 1e-7))
+    check.findings.push_back(
+        fmt::format("a step may still gain {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
+  if (stated.status == "converged" && !(check.gap <= tolerance * (1 + 1e-6) + 1e-9))
+    check.findings.push_back(fmt::format("a step may still gain {:.3g}, above the tolerance {:.3g}",
+                                         check.gap, tolerance));
+}
+
 // Every task is in one group. Those of metag have equal weights.
 void check_clusters(const Model& model, const Matrix& W, Verification& check) {
   std::vector<int> found(model.tasks.size(), 0);
@@ -415,28 +491,38 @@ Verification verify_linear(const Model& model, const Dataset& data,
   check_clusters(model, stated.W, check);
   const Losses losses = losses_of(model, stated, check);
 
+  const bool has_shared = method == "flexclus" || method == "coclus";
+  if (has_shared && stated.shared.rows() != stated.W.rows())
+    throw InputError("The model does not hold the shared part of its weights.");
   Charge charge;
   Claim claim = Claim::optimum;
+  bool tied = false;
   if (method == "cmtl") charge = charge_cmtl(p, stated.W, losses.Z);
-  if (method == "flexclus") {
-    if (stated.shared.rows() != stated.W.rows())
-      throw InputError("The model does not hold the shared part of its weights.");
-    charge = charge_flexclus(p, stated.W, stated.shared, losses.Z);
-  }
+  if (method == "flexclus") charge = charge_flexclus(p, stated.W, stated.shared, losses.Z);
   if (method == "metag") charge = charge_metag(p, stated.W, losses.Z, model.certificate.nu, check);
   if (method == "whom") {
-    claim = Claim::given_clusters;
+    const Index allowed = std::min(static_cast<Index>(p.at("clusters")), std::ssize(model.tasks));
+    if (allowed > 1) claim = Claim::given_clusters;
     charge = charge_whom(p, model.groups, stated.W, losses.Z);
-    if (std::ssize(model.groups) > static_cast<Index>(p.at("clusters")))
+    if (std::ssize(model.groups) > allowed)
       check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
-                                           model.groups.size(), p.at("clusters")));
+                                           model.groups.size(), allowed));
+  }
+  if (method == "coclus") {
+    claim = Claim::stationary;
+    const Stationary at_rest = charge_coclus(p, stated.W, stated.shared, losses.Z);
+    charge = at_rest.charge;
+    tied = at_rest.tied;
   }
   if (model.certificate.claim != claim)
     check.findings.push_back(fmt::format("the model claims '{}', which is not what {} can prove",
                                          to_string(model.certificate.claim), method));
   check.primal = losses.primal + charge.penalty;
   check.dual = losses.dual - charge.conjugate;
-  compare(model.certificate, model.settings.tolerance, check);
+  if (claim == Claim::stationary)
+    compare_stationary(model.certificate, model.settings.tolerance, check.dual, tied, check);
+  else
+    compare(model.certificate, model.settings.tolerance, check);
   return check;
 }
 

@@ -43,6 +43,10 @@ std::vector<TrainSettings> some_settings() {
     all.push_back(settings_of("flexclus", parameters));
   for (const char* parameters : {"lambda=0.001", "lambda=0.05 ridge=0.1 levels=2"})
     all.push_back(settings_of("metag", parameters));
+  for (const char* parameters : {"lambda=0.05 clusters=1", "lambda=0.05 clusters=2 restarts=2"})
+    all.push_back(settings_of("whom", parameters));
+  for (const char* parameters : {"clusters=1", "lambda1=0.02 clusters=2 ridge=0.01"})
+    all.push_back(settings_of("coclus", parameters));
   return all;
 }
 
@@ -97,14 +101,35 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     EXPECT_NE(findings([](Model& m) { m.tasks[0].bias += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.tasks[0].objective += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.certificate.primal += 1e-3; }), "");
-    EXPECT_NE(findings([](Model& m) { m.certificate.dual += 1e-3; }), "");
-    EXPECT_NE(findings([](Model& m) { m.certificate.claim = Claim::given_clusters; }), "");
+    if (settings.method != "coclus") {
+      EXPECT_NE(findings([](Model& m) { m.certificate.dual += 1e-3; }), "");
+    }
+    const Claim claim = trained.model.certificate.claim;
+    for (const Claim other : {Claim::optimum, Claim::given_clusters, Claim::stationary})
+      if (other != claim) {
+        EXPECT_NE(findings([&](Model& m) { m.certificate.claim = other; }), "");
+      }
+    EXPECT_EQ(claim, settings.method == "coclus" ? Claim::stationary
+                     : settings.parameters == "lambda=0.05 clusters=2 restarts=2"
+                         ? Claim::given_clusters
+                         : Claim::optimum);
     EXPECT_NE(findings([](Model& m) { m.scaling.shift[0] += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.settings.loss = "logistic"; }), "");
     EXPECT_NE(findings([](Model& m) { m.settings.class_weight = "balanced"; }), "");
     if (settings.method == "flexclus") {
       EXPECT_NE(findings([](Model& m) { m.tasks[0].shared[0] += 1e-2; }), "");
       EXPECT_NE(findings([](Model& m) { m.settings.parameters = "lambda2=3"; }), "");
+    }
+    if (settings.method == "coclus") {
+      EXPECT_NE(findings([](Model& m) { m.tasks[0].shared[0] += 1e-2; }), "");
+      EXPECT_NE(findings([](Model& m) { m.certificate.gap += 1e-2; }), "");
+    }
+    if (settings.method == "whom") {
+      EXPECT_NE(findings([](Model& m) {
+                  m.groups.clear();
+                  for (Index t = 0; t < std::ssize(m.tasks); ++t) m.groups.push_back({t});
+                }),
+                "");
     }
     if (settings.method == "metag") {
       EXPECT_NE(findings([](Model& m) { m.certificate.nu *= 1.5; }), "");
