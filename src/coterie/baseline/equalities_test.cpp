@@ -98,7 +98,9 @@ TEST(Equalities, Two_MainBeyondLambdaMaxIsOneKernelForAll) {
     const double largest = lambda_max(c.problem(inf), common);
     const Fit fused = fit(c.problem(1.01 * largest + 1e-9), c.settings);
     expect_same_value("2  main beyond lambda_max; mtl", fused.primal, common.primal);
-    if (c.prepared.y.size() > 1) EXPECT_EQ(fused.groups.size(), 1);
+    if (c.prepared.y.size() > 1) {
+      EXPECT_EQ(fused.groups.size(), 1);
+    }
   }
 }
 
@@ -305,7 +307,9 @@ TEST(Equalities, Thirteen_IdenticalTasksGetIdenticalModels) {
         largest = std::max(largest, (fit.W.row(t) - fit.W.row(0)).norm());
       std::printf("%-58s tasks differ by %.1e\n", what, largest);
       EXPECT_LE(largest, 2 * weight_bound(fit, fit, kappa)) << what;
-      if (grouped) EXPECT_EQ(fit.clusters.size(), 1) << what;
+      if (grouped) {
+        EXPECT_EQ(fit.clusters.size(), 1) << what;
+      }
     };
     expect_identical("13 cmtl", fit_cmtl(problem, {0.1, 2, 1, 1, 10, true, 1}, exact), 0.1, false);
     expect_identical("13 flexclus", fit_flexclus(problem, {0.01, 0.1, 0.1}, exact), 0.05, true);
