@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "coterie/baseline/random_linear.hpp"
+#include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
 
 namespace coterie {
