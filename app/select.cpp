@@ -1,4 +1,4 @@
-// coterie select: which C, lambda, norm and normalisation.
+// coterie select: which C, lambda, norm and normalisation, or which parameters of another method.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,11 +7,14 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
+#include "coterie/baseline/train_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/search/choice.hpp"
+#include "coterie/search/method_scores.hpp"
+#include "method_options.hpp"
 #include "numbers.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -29,6 +32,7 @@ struct SelectOptions {
   ProblemOptions problem;
   TrainSettings settings;
   std::optional<std::string> C, lambda, norm, normalise;
+  std::string parameters;
   std::string preset = "paper";
   Index folds = 5;
   std::optional<double> hold_out;
@@ -65,17 +69,28 @@ struct Plan {
   bool coarse = false;
 };
 
+// Methods that the search along lambda serves.
+bool is_main(const TrainSettings& settings) {
+  return settings.method == "coterie" || settings.method == "stl" || settings.method == "mtl";
+}
+
 Plan plan_of(const SelectOptions& options) {
   const Preset& preset = preset_of(options);
   Plan plan;
-  plan.settings = options.settings;
-  validate(plan.settings);
+  plan.settings = resolve_method(options.settings, *options.command);
+  validate_method(plan.settings);
+  const Method& method = method_named(plan.settings.method);
+  if (method.family == Method::Family::linear && options.command->count("--preset") > 0)
+    throw InputError(fmt::format(
+        "--preset has no meaning for --method {}; give lists in --parameters.", method.name));
   if (plan.settings.solver != "newton")
     throw InputError(
         "--solver: select compares optima, which 'published' does not reach; it needs 'newton'.");
-  plan.grid = parse_grid({options.C.value_or(preset.C), options.lambda.value_or(preset.lambda),
-                          options.norm.value_or(preset.norm),
-                          options.normalise.value_or(preset.normalise)});
+  plan.grid = parse_method_grid(
+      plan.settings,
+      {options.C.value_or(preset.C), options.lambda.value_or(preset.lambda),
+       options.norm.value_or(preset.norm), options.normalise.value_or(preset.normalise)},
+      options.parameters);
   const std::optional<Score> score = score_from(options.score);
   if (!score)
     throw InputError(fmt::format(
@@ -85,6 +100,11 @@ Plan plan_of(const SelectOptions& options) {
     throw InputError(
         fmt::format("--search is '{}'; it must be 'grid' or 'coarse'.", options.search));
   plan.coarse = options.search == "coarse";
+  if (plan.coarse && !is_main(plan.settings))
+    throw InputError(
+        fmt::format("--search coarse goes along C and lambda, which --method {} has not; it needs "
+                    "--search grid.",
+                    method.name));
   if (options.hold_out && options.command->count("--folds") > 0)
     throw InputError("--folds and --hold-out are both given; choose one.");
   if (options.hold_out && !(*options.hold_out > 0 && *options.hold_out < 1))
@@ -93,7 +113,7 @@ Plan plan_of(const SelectOptions& options) {
   return plan;
 }
 
-std::string method_text(const SelectOptions& options) {
+std::string judged_by(const SelectOptions& options) {
   if (options.hold_out)
     return fmt::format("about {:.4g} % of the rows held out", 100 * *options.hold_out);
   return fmt::format("{}-fold cross-validation", options.folds);
@@ -135,11 +155,13 @@ std::string description(const SelectOptions& options, const Plan& plan, const st
                         const TrainExtras& extras) {
   Json run = {{"command", "select"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(plan.settings);
-  for (const char* name : {"C", "lambda", "norm", "normalise"}) run["settings"].erase(name);
+  for (const char* name : {"C", "lambda", "norm", "normalise", "parameters"})
+    run["settings"].erase(name);
   run["C"] = plan.grid.C;
   run["lambda"] = plan.grid.lambda;
   for (const double norm : plan.grid.norm) run["norm"].push_back(json_number(norm));
   run["normalise"] = plan.grid.normalise;
+  for (const ParameterList& list : plan.grid.parameters) run["parameters"][list.name] = list.values;
   run["score"] = to_string(plan.score);
   run["search"] = options.search;
   run["folds"] = options.folds;
@@ -153,7 +175,9 @@ GridScores search_grid(const SearchData& search, const std::vector<Split>& split
   GridScores scores;
   scores.score = plan.score;
   GramCache cache;
-  if (plan.coarse)
+  if (!is_main(plan.settings))
+    score_method(search, splits, plan.grid, hooks, scores);
+  else if (plan.coarse)
     score_coarse_to_fine(search, splits, plan.grid, cache, hooks, scores);
   else
     score_points(search, splits, plan.grid, all_points(plan.grid), 0, cache, hooks, scores);
@@ -190,7 +214,7 @@ int run_select(const SelectOptions& options) {
             outputs[i]));
   check_problem(options.problem);
   check_calibration(options.calibration);
-  const Plan plan = plan_of(options);
+  Plan plan = plan_of(options);
   const std::string journal_path = options.model_path + ".journal";
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
@@ -200,6 +224,7 @@ int run_select(const SelectOptions& options) {
   const Dataset data = read_problem(options.problem);
   const TrainExtras extras = read_extras(options.problem, plan.settings, data);
   check_dataset(data);
+  limit_clusters(plan.grid, std::ssize(data.tasks));
   const std::string mark = fingerprint(data);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   const std::vector<Split> splits =
@@ -214,6 +239,14 @@ int run_select(const SelectOptions& options) {
   largest.C = plan.grid.C.back();
   search.memory =
       0.5 * plan_fit(options.problem, largest, extras, data, options.output.quiet).kernels;
+  if (method_named(plan.settings.method).family == Method::Family::linear) {
+    const double folds = static_cast<double>(splits.size()) * linear_bytes(data, plan.settings);
+    if (folds > memory_budget(options.problem))
+      throw InputError(fmt::format(
+          "the folds of --method {} need about {}, more than the {} there are. Use fewer --folds, "
+          "or --hold-out.",
+          plan.settings.method, bytes_text(folds), bytes_text(memory_budget(options.problem))));
+  }
   const double read_seconds = watch.lap();
 
   const bool earlier = Journal::exists(journal_path);
@@ -258,7 +291,7 @@ int run_select(const SelectOptions& options) {
   Selection selection;
   selection.grid = plan.grid;
   selection.score = plan.score;
-  selection.method = method_text(options);
+  selection.judged_by = judged_by(options);
   selection.coarse = plan.coarse;
   selection.one_se = options.one_se;
   selection.ranked = rank_points(scores);
@@ -289,12 +322,13 @@ int run_select(const SelectOptions& options) {
   const TrainSettings settings = settings_at(plan.settings, plan.grid, selection.chosen);
   monitor.phase("fitting the choice on all rows");
   const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
-  const Prepared prepared = prepare(data, settings, extras, options.problem.threads);
+  const int threads = options.problem.threads;
+  const MethodProblem prepared = prepare_method(data, settings, extras, threads);
   monitor.clear();
-  note_bounded(prepared, settings, options.output.quiet);
-  const Fitted fitted =
-      fit_prepared(prepared, settings, options.problem.threads, monitor.callback(), memory.kernels);
-  Model model = make_model(prepared, settings, fitted, mark);
+  note_bounded(prepared.prepared, settings, options.output.quiet);
+  const MethodFit fit =
+      fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
+  Model model = make_model(prepared, settings, fit, mark);
   const auto stopped = [&] {
     monitor.clear();
     fmt::print(
@@ -340,7 +374,7 @@ int run_select(const SelectOptions& options) {
   }
   if (!options.output.quiet)
     fmt::print(stderr, "{}", edges_text(selection, model.groups.size() == 1));
-  if (fitted.fit.status == Status::converged) return exit_done;
+  if (fit.status() == Status::converged) return exit_done;
   fmt::print(stderr,
              "warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
              model.certificate.status, model.certificate.gap);
@@ -383,6 +417,11 @@ void add_select(CLI::App& program, Action& chosen) {
                   "list of normalisations, such as cosine,tail:4,tail:8 (default: by the preset)")
       ->type_name("LIST");
   command
+      .add_option("--parameters", options->parameters,
+                  "of methods other than coterie, lists such as 'lambda=2^-10..2^10 clusters=1..5' "
+                  "(default: as `coterie methods` lists)")
+      ->type_name("TEXT");
+  command
       .add_option("--score", options->score,
                   "what the choice is judged by, mean over tasks: 'accuracy', 'balanced', 'auc' or "
                   "'logloss'")
@@ -397,8 +436,8 @@ void add_select(CLI::App& program, Action& chosen) {
           "share of the rows to judge on, instead of cross-validation")
       ->type_name("NUMBER");
   command.add_flag("--one-se", options->one_se,
-                   "the strongest sharing and smallest C within one standard error of the best "
-                   "(default: the best)");
+                   "the strongest sharing and smallest C within one standard error of the best; of "
+                   "other methods the simplest parameters (default: the best)");
   command
       .add_option("--search", options->search,
                   "'grid' (every point) or 'coarse' (every second C and fourth lambda, then around "
@@ -414,7 +453,7 @@ void add_select(CLI::App& program, Action& chosen) {
   command.add_flag("--resume", options->resume,
                    "go on with an interrupted run of the same command (default: start anew)");
   add_problem(command, options->problem);
-  add_settings(command, options->settings, {"C", "lambda", "norm", "normalise"});
+  add_settings(command, options->settings, {"C", "lambda", "norm", "normalise", "parameters"});
   add_calibrate(command, options->calibration);
   add_seed(command, options->seed);
   add_resources(command, options->problem);

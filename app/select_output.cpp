@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -47,27 +48,181 @@ std::string lambda_label(const std::string& text) {
   return power_text(choice.value) + (choice.relative ? "max" : "");
 }
 
+bool is_parameter(const Grid& grid, const std::string& column) {
+  return std::ranges::find(grid.parameters, column, &ParameterList::name) != grid.parameters.end();
+}
+
+// A value of a column as people read it.
+std::string label_of(const Grid& grid, const std::string& column, const std::string& value) {
+  const bool parameter = is_parameter(grid, column);
+  if (column == "normalise") return value;
+  if (column == "lambda" && !parameter) return lambda_label(value);
+  if (parameter && parameter_named(method_named(grid.method), column).whole) return value;
+  const double number = parse_numbers(value, column).values.front();
+  return column == "norm" ? short_number(number) : power_text(number);
+}
+
+std::string label_at(const Grid& grid, const GridPoint& point, const std::string& column) {
+  return label_of(grid, column, value_at(grid, point, column));
+}
+
+// The columns with C and lambda first, as they are read aloud.
+std::vector<std::string> spoken_columns(const Grid& grid) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& column) {
+    if (!is_parameter(grid, column) &&
+        std::ranges::find(grid.columns, column) != grid.columns.end())
+      out.push_back(column);
+  };
+  add("C");
+  add("lambda");
+  for (const ParameterList& list : grid.parameters) out.push_back(list.name);
+  add("norm");
+  add("normalise");
+  return out;
+}
+
 std::string point_text(const Grid& grid, const GridPoint& point) {
-  const TrainSettings at = settings_at({}, grid, point);
-  return fmt::format("C {}, lambda {}, norm {}, normalise {}", power_text(at.C),
-                     lambda_label(at.lambda), at.norm, at.normalise);
+  std::vector<std::string> parts;
+  for (const std::string& column : spoken_columns(grid))
+    parts.push_back(fmt::format("{} {}", column, label_at(grid, point, column)));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 Json json_point(const Grid& grid, const GridPoint& point) {
-  const TrainSettings at = settings_at({}, grid, point);
-  return {{"C", at.C},
-          {"lambda", at.lambda},
-          {"norm", json_number(at.norm)},
-          {"normalise", at.normalise}};
+  Json out = Json::object();
+  for (const std::string& column : spoken_columns(grid)) {
+    const std::string value = value_at(grid, point, column);
+    const bool text = column == "normalise" || (column == "lambda" && !is_parameter(grid, column));
+    out[column] = text ? Json(value) : json_number(parse_numbers(value, column).values.front());
+  }
+  return out;
+}
+
+// One list of the grid as it is drawn: numbers rise.
+struct Axis {
+  std::string name;
+  std::vector<std::string> labels = {""};
+  std::function<Index(const GridPoint&)> place = [](const GridPoint&) { return Index{0}; };
+};
+
+Axis axis_of(const Grid& grid, const std::string& column) {
+  Axis axis;
+  axis.name = column;
+  std::function<Index(const GridPoint&)> place;
+  std::vector<std::string> values;
+  const auto add = [&](const auto& list) {
+    for (const auto& value : list) values.push_back(fmt::format("{}", value));
+  };
+  bool falling = false;
+  for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
+    const ParameterList& list = grid.parameters[k];
+    if (list.name != column) continue;
+    add(list.values);
+    falling = list.values.front() > list.values.back();
+    place = [k](const GridPoint& p) { return p.parameters[k]; };
+  }
+  if (!place && column == "lambda") {
+    add(grid.lambda);
+    falling = true;
+    place = [](const GridPoint& p) { return p.lambda; };
+  } else if (column == "C") {
+    add(grid.C);
+    place = [](const GridPoint& p) { return p.C; };
+  } else if (column == "norm") {
+    add(grid.norm);
+    place = [](const GridPoint& p) { return p.norm; };
+  } else if (column == "normalise") {
+    add(grid.normalise);
+    place = [](const GridPoint& p) { return p.normalise; };
+  }
+  axis.labels.clear();
+  for (const std::string& value : values) axis.labels.push_back(label_of(grid, column, value));
+  if (falling) std::ranges::reverse(axis.labels);
+  const Index last = std::ssize(values) - 1;
+  axis.place = [=](const GridPoint& p) { return falling ? last - place(p) : place(p); };
+  return axis;
+}
+
+// A heat map without its panels.
+HeatMap frame_of(const Selection& selection, const Axis& x, const Axis& y) {
+  HeatMap map;
+  map.title = fmt::format("{} by {}", score_name(selection.score), selection.judged_by);
+  map.x_name = x.name;
+  map.y_name = y.name;
+  map.x_labels = x.labels;
+  map.y_labels = y.labels;
+  map.value_name = fmt::format("mean {} over tasks", score_name(selection.score));
+  map.higher_is_better = higher_is_better(selection.score);
+  return map;
+}
+
+// The two longest lists, and the best over the others.
+std::string method_heat_map(const Selection& selection) {
+  std::vector<Axis> axes;
+  for (const std::string& column : spoken_columns(selection.grid))
+    axes.push_back(axis_of(selection.grid, column));
+  std::ranges::stable_sort(axes, std::ranges::greater{},
+                           [](const Axis& axis) { return axis.labels.size(); });
+  const Axis x = axes.empty() ? Axis{} : axes[0];
+  Axis y{.name = "method", .labels = {selection.grid.method}};  // of a single row
+  if (axes.size() > 1 && axes[1].labels.size() > 1) y = axes[1];
+  HeatMap map = frame_of(selection, x, y);
+  std::vector<std::string> others;
+  for (std::size_t a = 2; a < axes.size(); ++a)
+    if (axes[a].labels.size() > 1) others.push_back(axes[a].name);
+  HeatPanel panel;
+  panel.title = selection.grid.method;
+  if (!others.empty()) panel.title += fmt::format(", best over {}", fmt::join(others, " and "));
+  panel.values = Matrix::Constant(std::ssize(y.labels), std::ssize(x.labels),
+                                  std::numeric_limits<double>::quiet_NaN());
+  for (const Ranked& one : selection.ranked) {
+    double& cell = panel.values(y.place(one.point), x.place(one.point));
+    if (std::isnan(cell)) cell = one.score;
+  }
+  const auto mark = [&](const GridPoint& point, const std::string& word) {
+    panel.marks.push_back({y.place(point), x.place(point), word});
+  };
+  const GridPoint& best = selection.ranked.front().point;
+  const bool apart =
+      y.place(best) != y.place(selection.chosen) || x.place(best) != x.place(selection.chosen);
+  if (apart) mark(best, "best");
+  mark(selection.chosen, best == selection.chosen ? "best" : "chosen");
+  map.panels.push_back(std::move(panel));
+  return as_svg(map);
+}
+
+// "the strongest sharing and smallest C": what --one-se asks for.
+std::string simplest_text(const Grid& grid) {
+  std::vector<std::string> parts;
+  for (const std::string& column : spoken_columns(grid)) {
+    const auto list = std::ranges::find(grid.parameters, column, &ParameterList::name);
+    if (list != grid.parameters.end()) {
+      if (list->values.size() < 2) continue;
+      const bool larger = list->values.front() > list->values.back();
+      parts.push_back(fmt::format("{} {}", larger ? "largest" : "smallest", column));
+    } else if (column == "lambda") {
+      parts.insert(parts.begin(), "strongest sharing");
+    }
+  }
+  if (std::ranges::find(grid.columns, "C") != grid.columns.end()) parts.emplace_back("smallest C");
+  return fmt::format("{}", fmt::join(parts, " and "));
 }
 
 }  // namespace
 
 std::string size_text(const Grid& grid) {
-  std::string out = fmt::format("{} C x {} lambda", grid.C.size(), grid.lambda.size());
-  if (grid.norm.size() > 1) out += fmt::format(" x {} norms", grid.norm.size());
-  if (grid.normalise.size() > 1) out += fmt::format(" x {} normalisations", grid.normalise.size());
-  return out;
+  std::vector<std::string> parts;
+  for (const std::string& column : spoken_columns(grid)) {
+    const std::size_t size = axis_of(grid, column).labels.size();
+    const bool always = !is_parameter(grid, column) && (column == "C" || column == "lambda");
+    if (!always && size == 1) continue;
+    const char* many = column == "norm"        ? "norms"
+                       : column == "normalise" ? "normalisations"
+                                               : nullptr;
+    parts.push_back(fmt::format("{} {}", size, many ? many : column));
+  }
+  return parts.empty() ? "1 point" : fmt::format("{}", fmt::join(parts, " x "));
 }
 
 Json json_grid(const Selection& selection) {
@@ -89,7 +244,8 @@ Json json_grid(const Selection& selection) {
 }
 
 std::string csv_grid(const Selection& selection) {
-  std::string out = "norm,normalise,C,lambda,score,standard_error,rank,chosen";
+  std::string out =
+      fmt::format("{},score,standard_error,rank,chosen", fmt::join(selection.grid.columns, ","));
   const Index folds = selection.scores.cells.begin()->second.rows();
   for (Index k = 0; k < folds; ++k) out += fmt::format(",fold{}", k + 1);
   out += "\n";
@@ -98,9 +254,9 @@ std::string csv_grid(const Selection& selection) {
   };
   for (std::size_t i = 0; i < selection.ranked.size(); ++i) {
     const Ranked& one = selection.ranked[i];
-    const TrainSettings at = settings_at({}, selection.grid, one.point);
-    out += fmt::format("{},{},{},{},{},{},{},{}", at.norm, at.normalise, at.C, at.lambda,
-                       number(one.score), number(one.standard_error), i + 1,
+    for (const std::string& column : selection.grid.columns)
+      out += value_at(selection.grid, one.point, column) + ",";
+    out += fmt::format("{},{},{},{}", number(one.score), number(one.standard_error), i + 1,
                        one.point == selection.chosen ? 1 : 0);
     const Matrix& cells = selection.scores.cells.at(one.point);
     for (Index k = 0; k < folds; ++k) out += "," + number(mean_score(cells.row(k)));
@@ -111,16 +267,9 @@ std::string csv_grid(const Selection& selection) {
 
 std::string heat_map(const Selection& selection) {
   const Grid& grid = selection.grid;
-  HeatMap map;
-  map.title = fmt::format("{} by {}", score_name(selection.score), selection.method);
-  map.x_name = "lambda";
-  map.y_name = "C";
+  if (grid.method != "coterie") return method_heat_map(selection);
   const Index L = std::ssize(grid.lambda);
-  for (Index l = L - 1; l >= 0; --l)
-    map.x_labels.push_back(lambda_label(grid.lambda[static_cast<std::size_t>(l)]));
-  for (const double C : grid.C) map.y_labels.push_back(power_text(C));
-  map.value_name = fmt::format("mean {} over tasks", score_name(selection.score));
-  map.higher_is_better = higher_is_better(selection.score);
+  HeatMap map = frame_of(selection, axis_of(grid, "lambda"), axis_of(grid, "C"));
   map.panels_across = std::ssize(grid.norm);
   for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
     for (Index norm = 0; norm < std::ssize(grid.norm); ++norm) {
@@ -154,7 +303,8 @@ std::string heat_map(const Selection& selection) {
 }
 
 Json json_selection(const Selection& selection) {
-  Json out = {{"chosen", json_point(selection.grid, selection.chosen)},
+  Json out = {{"method", selection.grid.method},
+              {"chosen", json_point(selection.grid, selection.chosen)},
               {"best", json_point(selection.grid, selection.ranked.front().point)},
               {"score", to_string(selection.score)},
               {"value", json_number(selection.of_chosen().score)},
@@ -187,6 +337,17 @@ std::string edges_text(const Selection& selection, bool all_share) {
       point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back() != "0" && !all_share;
   if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && (most || least))
     ends.emplace_back("--lambda");
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
+    const ParameterList& list = grid.parameters[k];
+    const Index place = point.parameters[k];
+    const double value = list.values[static_cast<std::size_t>(place)];
+    const Parameter& rule = parameter_named(method_named(grid.method), list.name);
+    if (list.values.size() > 2 && (place == 0 || place + 1 == std::ssize(list.values)) &&
+        value > rule.least && value < rule.most)
+      names.push_back(list.name);
+  }
+  if (!names.empty()) ends.push_back(fmt::format("{} in --parameters", fmt::join(names, ", ")));
   if (ends.empty()) return "";
   return fmt::format("note: the choice is at the end of {}; a longer list may hold a better one.\n",
                      fmt::join(ends, " and "));
@@ -196,24 +357,31 @@ void print_selection(const Selection& selection) {
   const Ranked& chosen = selection.of_chosen();
   const Ranked& best = selection.ranked.front();
   const Confidence& sure = selection.confidence;
-  fmt::print("{}, {}: {} by {}\n", size_text(selection.grid), selection.method,
+  fmt::print("{}, {}: {} by {}\n", size_text(selection.grid), selection.judged_by,
              plural(selection.scores.fits, "fit"), score_name(selection.score));
-  Table table({"", "norm", "normalise", "C", "lambda", score_name(selection.score), "std. error"},
-              "lll");
+  const Grid& grid = selection.grid;
+  std::vector<std::string> header = {""};
+  std::string alignment = "l";
+  for (const std::string& column : grid.columns) {
+    header.push_back(column);
+    alignment += column == "norm" || column == "normalise" ? 'l' : 'r';
+  }
+  header.insert(header.end(), {score_name(selection.score), "std. error"});
+  Table table(std::move(header), alignment);
   for (std::size_t i = 0; i < std::min<std::size_t>(5, selection.ranked.size()); ++i) {
     const Ranked& one = selection.ranked[i];
-    const TrainSettings at = settings_at({}, selection.grid, one.point);
-    table.add({fmt::to_string(i + 1), short_number(at.norm), at.normalise, power_text(at.C),
-               lambda_label(at.lambda), score_text(one.score, selection.score),
-               score_text(one.standard_error, selection.score)});
+    std::vector<std::string> row = {fmt::to_string(i + 1)};
+    for (const std::string& column : grid.columns) row.push_back(label_at(grid, one.point, column));
+    row.insert(row.end(), {score_text(one.score, selection.score),
+                           score_text(one.standard_error, selection.score)});
+    table.add(std::move(row));
   }
   fmt::print("{}\n", table.text());
   fmt::print("chosen: {}: {}\n", point_text(selection.grid, selection.chosen),
              score_text(chosen.score, selection.score));
   if (selection.one_se)
-    fmt::print(
-        "  the strongest sharing and smallest C within one standard error ({}) of the best\n",
-        score_text(best.standard_error, selection.score));
+    fmt::print("  the {} within one standard error ({}) of the best\n", simplest_text(grid),
+               score_text(best.standard_error, selection.score));
   fmt::print(
       "how sure: {} of {} points are within one standard error of the best; in {} resamples of "
       "the scores\n  this point is best in {:.0f} %, it or a neighbour in {:.0f} %",

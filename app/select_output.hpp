@@ -12,7 +12,7 @@ namespace coterie::app {
 struct Selection {
   Grid grid;
   Score score = Score::accuracy;
-  std::string method;  // "5-fold cross-validation"
+  std::string judged_by;  // "5-fold cross-validation"
   bool coarse = false, one_se = false;
   GridScores scores;
   std::vector<Ranked> ranked;

@@ -70,6 +70,10 @@ const std::vector<Part> parts = {
      true, false},
     {"standardised", "the same where features are standardised that need not be", part_standardised,
      true, false},
+    {"methods", "fits of every method, and grids of the convex linear ones (docs/methods.md)",
+     part_methods, true, false},
+    {"planted", "which method finds which planted structure (docs/methods.md)", part_planted, false,
+     false},
     {"cone", "the whole problem against an interior-point cone solver", part_cone, false},
 };
 

@@ -529,6 +529,44 @@ def test_data_generate_writes_data_and_true_groups(coterie):
     assert (coterie.folder / "q.csv").read_bytes() != (coterie.folder / "p.csv").read_bytes()
 
 
+@pytest.mark.parametrize("structure", ["weights", "coclusters", "subspaces"])
+def test_data_generate_writes_what_it_planted(coterie, structure):
+    arguments = ["data", "generate", "--structure", structure, "--tasks", "6", "--groups", "2", "--samples", "400", "--features", "5", "--noise", "0",
+                 "--deviation", "0"]
+    document = coterie(*arguments, "-o", "p.csv", "--json").json
+    assert document["structure"] == structure and document["rows"] == 2400 and document["features"] == 5
+    rows = rows_of((coterie.folder / "p.csv").read_text())
+    groups = rows_of((coterie.folder / "p.groups.csv").read_text())
+    assert [row["task"] for row in groups] == document["tasks"]
+    # Least squares on labels without noise finds the direction of the weights: for normal features it is that of w, up to chance of 1/sqrt(n).
+    W = []
+    for task in document["tasks"]:
+        own = [row for row in rows if row["task"] == task]
+        X = np.array([[float(row[f"f{j + 1}"]) for j in range(5)] for row in own])
+        w = np.linalg.lstsq(X, np.array([float(row["label"]) for row in own]), rcond=None)[0]
+        W.append(w / np.linalg.norm(w))
+    W = np.array(W)
+    group = np.array([int(row["group"]) for row in groups])
+    assert list(group) == document["group"] == [1, 2, 1, 2, 1, 2]
+    for g in (1, 2):
+        singular = np.linalg.svd(W[group == g], compute_uv=False)
+        rank = 2 if structure == "subspaces" else 1
+        assert singular[rank] < 0.25 and singular[0] > 1
+        if structure == "coclusters":
+            outside = [j for j in range(5) if document["feature_group"][j] != g]
+            assert np.abs(W[group == g][:, outside]).max() < 0.15
+    assert "6 tasks in 2 groups" in coterie(*arguments, "-o", "p.csv").out
+
+
+def test_data_generate_writes_groups_of_every_feature(coterie):
+    document = coterie("data", "generate", "--structure", "features", "--tasks", "6", "--groups", "2", "--features", "5", "-o", "p.csv", "--json").json
+    groups = rows_of((coterie.folder / "p.groups.csv").read_text())
+    assert list(groups[0]) == ["task", "f1", "f2", "f3", "f4", "f5"] and [row["task"] for row in groups] == document["tasks"]
+    assert {name: [int(row[name]) for row in groups] for name in list(groups[0])[1:]} == document["group_by_feature"]
+    assert all(sorted(numbers) == [1, 1, 1, 2, 2, 2] for numbers in document["group_by_feature"].values())
+    assert "group" not in document
+
+
 def test_planted_groups_are_found(coterie):
     coterie("data", "generate", "-o", "p.csv", "--tasks", "6", "--groups", "2", "--samples", "60", "--noise", "0", "--seed", "2")
     truth = {}

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "coterie/baseline/random_linear.hpp"
+#include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/math/fusion.hpp"
 
 namespace coterie {
@@ -29,7 +29,7 @@ void expect_proof(const LinearProblem& problem, const FlexclusParameters& p, con
     const VectorFusion pairs = fuse_vectors(z, p.lambda1, 1e-13);
     dual -= (z - spread_of_duals(pairs.nu, U.rows())).squaredNorm() / (4 * p.lambda2);
   }
-  EXPECT_LE(pulls.imbalance, 1e-10);
+  EXPECT_LE(pulls.balance.cwiseAbs().maxCoeff(), 1e-10);
   EXPECT_NEAR(fit.primal, primal, 1e-10);
   EXPECT_NEAR(fit.dual, dual, 1e-9);
   EXPECT_LE(fit.primal - fit.dual, tolerance * std::max(1.0, fit.primal));
@@ -46,7 +46,7 @@ double error_of(const LinearFit& fit, const FlexclusParameters& p) {
 TEST(Flexclus, ProvesItsOptimumFromAnyStart) {
   Random random(1);
   for (const Loss loss : {Loss::squared_hinge, Loss::logistic, Loss::square}) {
-    const LinearProblem problem = random_linear_problem(random, {.loss = loss});
+    const LinearProblem problem = clustered_linear(random, {.loss = loss});
     for (const FlexclusParameters p : {FlexclusParameters{}, FlexclusParameters{0.002, 0.01, 0.03},
                                        FlexclusParameters{0.05, 0.3, 0.01}}) {
       const LinearFit cold = fit_flexclus(problem, p, tight);
@@ -66,7 +66,7 @@ TEST(Flexclus, ProvesItsOptimumFromAnyStart) {
 // lambda1 = 0: every task has a ridge of its own, 2 kappa w_t = z_t with kappa = lambda2 lambda3 / (lambda2 + lambda3).
 TEST(Flexclus, WithoutFusionIsARidge) {
   Random random(2);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   const FlexclusParameters p{0, 0.1, 0.05};
   const LinearFit fit = fit_flexclus(problem, p, tight);
   const double kappa = 0.1 * 0.05 / 0.15;
@@ -79,7 +79,7 @@ TEST(Flexclus, WithoutFusionIsARidge) {
 // A large lambda1: one u for all tasks, whose gradient is that of  lambda3 sum ||w_t - mean||^2 + kappa T ||mean||^2.
 TEST(Flexclus, WithMuchFusionHasOneMean) {
   Random random(3);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   const FlexclusParameters p{10, 0.1, 0.05};
   const LinearFit fit = fit_flexclus(problem, p, tight);
   expect_proof(problem, p, fit, 1e-8);
@@ -94,7 +94,7 @@ TEST(Flexclus, WithMuchFusionHasOneMean) {
 
 TEST(Flexclus, LargeRidgesLeaveOnePart) {
   Random random(4);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   EXPECT_LE(fit_flexclus(problem, {0.01, 1e6, 0.1}, tight).shared.norm(), 1e-4);
   const LinearFit fit = fit_flexclus(problem, {0.01, 0.1, 1e6}, tight);
   EXPECT_LE((fit.shared - fit.W).norm(), 1e-4);
@@ -103,7 +103,7 @@ TEST(Flexclus, LargeRidgesLeaveOnePart) {
 
 TEST(Flexclus, ValueGrowsWithEveryParameter) {
   Random random(5);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   const auto value = [&](double a, double b, double c) {
     return fit_flexclus(problem, {a, b, c}, tight).primal;
   };
@@ -115,7 +115,7 @@ TEST(Flexclus, ValueGrowsWithEveryParameter) {
 
 TEST(Flexclus, EqualTasksAreEqual) {
   Random random(6);
-  LinearProblem problem = random_linear_problem(random, {.T = 4});
+  LinearProblem problem = clustered_linear(random, {.T = 4});
   problem.X[3] = problem.X[0];
   problem.y[3] = problem.y[0];
   problem.c[3] = problem.c[0];
@@ -127,7 +127,7 @@ TEST(Flexclus, EqualTasksAreEqual) {
 
 TEST(Flexclus, FollowsTheOrderOfTasksSamplesAndFeatures) {
   Random random(7);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   const FlexclusParameters p{0.01, 0.1, 0.05};
   const LinearFit fit = fit_flexclus(problem, p, tight);
   const double error = 4 * error_of(fit, p);
@@ -147,14 +147,14 @@ TEST(Flexclus, FollowsTheOrderOfTasksSamplesAndFeatures) {
 TEST(Flexclus, FindsClustersOfEveryFeature) {
   Random random(8);
   const LinearProblem problem =
-      random_linear_problem(random, {.T = 6, .d = 3, .samples = 80, .clusters = 2, .spread = 0});
+      clustered_linear(random, {.T = 6, .d = 3, .samples = 80, .clusters = 2, .spread = 0});
   const LinearFit fit = fit_flexclus(problem, {0.03, 0.02, 1}, tight);
   EXPECT_EQ(fit.clusters, (Groups{{0, 2, 4}, {1, 3, 5}}));
 }
 
 TEST(Flexclus, ThreadsChangeNoBit) {
   Random random(9);
-  const LinearProblem problem = random_linear_problem(random, {.T = 7});
+  const LinearProblem problem = clustered_linear(random, {.T = 7});
   LinearSettings settings;
   settings.threads = 1;
   const LinearFit one = fit_flexclus(problem, {}, settings);
@@ -168,7 +168,7 @@ TEST(Flexclus, ThreadsChangeNoBit) {
 
 TEST(Flexclus, RefusesWhatHasNoOptimum) {
   Random random(10);
-  const LinearProblem problem = random_linear_problem(random, {});
+  const LinearProblem problem = clustered_linear(random, {});
   const double infinity = std::numeric_limits<double>::infinity();
   for (const FlexclusParameters p :
        {FlexclusParameters{-1, 1, 1}, {infinity, 1, 1}, {0, 0, 1}, {0, 1, 0}, {0, infinity, 1}})

@@ -124,7 +124,7 @@ struct Quadratic {
   Matrix A;
   Eigen::MatrixXd H;  // A'A; empty when A is to be used
   Vector p;           // A'A w0 - g
-  Eigen::LLT<Eigen::MatrixXd> factor;
+  std::optional<Eigen::LLT<Eigen::MatrixXd>> factor;
 
   bool wide() const { return A.rows() < A.cols(); }
   Vector times(const Vector& v) const {
@@ -133,13 +133,13 @@ struct Quadratic {
   void factorise(double rho) {
     Eigen::MatrixXd system = wide() ? Eigen::MatrixXd(A * A.transpose()) : H;
     system.diagonal().array() += rho;
-    factor.compute(system);
+    factor.emplace(system);
   }
   // argmin q(w) + rho/2 ||w - v||^2 with the rho of `factor`
   Vector prox(const Vector& v, double rho) const {
     const Vector right = rho * v + p;
-    if (!wide()) return factor.solve(right);
-    const Vector inner = factor.solve(Vector(A * right));
+    if (!wide()) return factor->solve(right);
+    const Vector inner = factor->solve(Vector(A * right));
     return (right - A.transpose() * inner) / rho;
   }
 };
@@ -295,16 +295,23 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     if (other.primal() < point.primal()) point = std::move(other);
   }
   LinearFit fit;
+  Point best;  // the last one that was better than those before, by its objective or by its gap
+  const auto stalled = [&] {
+    // What the penalty keeps of a proof is to be that of `best`.
+    const DualPoint pulls = dual_point(problem, best.margin, threads);
+    fit.dual = pulls.losses - penalty.conjugate(pulls.Z);
+    fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
+    fit.status = Status::stalled;
+    return fit;
+  };
   for (Index steps = 0;; ++steps) {
     const DualPoint pulls = dual_point(problem, point.margin, threads);
     const double dual = pulls.losses - penalty.conjugate(pulls.Z);
     const double primal = point.primal();
     const double scale = std::max(1.0, std::abs(primal));
     const double gap = (primal - dual) / scale;
-    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) {
-      fit.status = Status::stalled;
-      return fit;
-    }
+    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) return stalled();
+    best = point;
     fit.W = point.W;
     fit.b = point.b;
     fit.task_objective = point.loss;
@@ -316,9 +323,8 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
         !progress || progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
     fit.status = gap <= settings.gap_tolerance ? Status::converged
                  : !go_on                      ? Status::stopped
-                 : steps == settings.max_steps ? Status::step_limit
-                                               : Status::stalled;
-    if (fit.status != Status::stalled) return fit;
+                                               : Status::step_limit;
+    if (fit.status != Status::step_limit || steps == settings.max_steps) return fit;
 
     const Matrix gradient = -pulls.Z;
     std::vector<Quadratic> q(at(T));
@@ -332,7 +338,7 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     const ModelOptimum optimum =
         minimise_model(q, penalty, point, gradient, target * scale, threads);
     std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
-    if (!next) return fit;
+    if (!next) return stalled();
     point = std::move(*next);
   }
 }

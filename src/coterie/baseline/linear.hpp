@@ -77,7 +77,8 @@ class Penalty {
 
 // Proximal Newton: the losses by their curvature, the penalty as it is; a line search guards every step. W, b, primal, dual, gap,
 // task_objective, steps and status of the result are set; the biases are the best ones for W, and the dual value is that of the pulls
-// at (W, b), so that both values can be computed again from W and b alone. The callback sees every outer step.
+// at (W, b), so that both values can be computed again from W and b alone. The last call of
+// penalty.conjugate is the one that gave this dual value. The callback sees every outer step.
 LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
                    const LinearStart& start = {}, const ProgressCallback& progress = {});
 

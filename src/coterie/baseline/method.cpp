@@ -21,7 +21,7 @@ const std::string powers = "2^-10..2^10";
 
 Parameter positive(const std::string& name, double value, const std::string& help,
                    const std::string& grid = "") {
-  return {name, value, help, "a number > 0", tiny, inf, false, grid};
+  return {name, value, help, "a number > 0", tiny, inf, false, grid, true};
 }
 
 Parameter count(const std::string& name, double value, const std::string& help,
@@ -84,7 +84,7 @@ std::vector<Method> make_methods() {
        "instead bound both sums together; that form has the same solutions under other names of "
        "the parameter.",
        {{"share", 0.5, "sum of the common weights", "a number between 0 and 1", 0, 1, false,
-         "0,0.25,0.5,0.75,1"}}},
+         "0,0.25,0.5,0.75,1", true}}},
       {"pareto",
        "one kernel for all tasks, hard tasks weighing more or less",
        "Li, Georgiopoulos and Anagnostopoulos (arXiv 1404.3190)",
@@ -93,7 +93,7 @@ std::vector<Method> make_methods() {
        "Minimises the p-norm of the tasks' objectives: p = 1 is mtl, p > 1 favours hard tasks, p "
        "< 1 easy ones. Below 1 the problem is not convex; the answer is a local one, and its gap "
        "is that of the weighted problem at hand. Read from the article's abstract, not its text.",
-       {{"power", 2, "p", "a number between 0.01 and 100", 0.01, 100, false, "0.5,1,2,4"}}},
+       {{"power", 2, "p", "a number between 0.01 and 100", 0.01, 100, false, "0.5,1,2,4", true}}},
       {"cmtl",
        "clusters of weight vectors, convex relaxation",
        "Jacob, Bach and Vert (NIPS 2008)",
@@ -270,6 +270,11 @@ void validate_method(const TrainSettings& settings) {
 std::string usual_scale(const TrainSettings& settings) {
   const bool linear = method_named(settings.method).family == Method::Family::linear;
   return linear && settings.map == "none" ? "standard" : "none";
+}
+
+bool is_convex(const TrainSettings& settings) {
+  if (settings.method == "pareto") return parameters_of(settings).at("power") >= 1;
+  return method_named(settings.method).convex;
 }
 
 std::string parameters_text(const Parameters& parameters) {

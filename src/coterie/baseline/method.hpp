@@ -17,6 +17,7 @@ struct Parameter {
   double least, most;  // what is allowed
   bool whole = false;  // whole numbers only
   std::string grid;    // that `select` searches by default; empty: the default value alone
+  bool larger_is_simpler = false;  // a larger value shares or regularises more
 };
 
 struct Method {
@@ -56,6 +57,9 @@ void validate_method(const TrainSettings& settings);
 // The scaling that suits the method when the user asks for none in particular: linear methods on features as they are have standardised
 // ones.
 std::string usual_scale(const TrainSettings& settings);
+
+// Whether the problem at these parameters is convex: the answer then does not depend on where a fit begins.
+bool is_convex(const TrainSettings& settings);
 
 // As text that parameters_of reads back.
 std::string parameters_text(const Parameters& parameters);

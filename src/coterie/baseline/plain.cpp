@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "coterie/baseline/shared_newton.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
@@ -81,21 +82,14 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
 }
 
 Dataset pool_tasks(const Dataset& data) {
-  Dataset pool;
-  pool.X = data.X;
-  pool.features = data.features;
-  Task all;
-  all.name = "all";
-  all.negative = "-1";
-  all.positive = "1";
+  Task all{"all", "-1", "1", {}, {}};
   std::vector<double> y;
   for (const Task& task : data.tasks) {
     all.rows.insert(all.rows.end(), task.rows.begin(), task.rows.end());
     y.insert(y.end(), task.y.begin(), task.y.end());
   }
   all.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
-  pool.tasks = {std::move(all)};
-  return pool;
+  return {data.X, data.features, {std::move(all)}, {}, Casting::binary};
 }
 
 }  // namespace coterie

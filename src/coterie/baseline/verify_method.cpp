@@ -1,1 +1,157 @@
 #include "coterie/baseline/verify_method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "coterie/baseline/method.hpp"
+#include "coterie/baseline/plain.hpp"
+#include "coterie/baseline/verify_linear.hpp"
+#include "coterie/mtmkl/verify_sums.hpp"
+
+namespace coterie {
+
+namespace {
+
+// The main problem at the one lambda that the method stands for.
+Verification verify_main(const Model& model, const Dataset& data,
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  Verification check = verify(model, data, precomputed, progress);
+  const std::string& method = model.settings.method;
+  const double lambda = model.certificate.lambda;
+  if ((method == "stl" && lambda != 0) || (method == "mtl" && !std::isinf(lambda)))
+    check.findings.push_back(
+        fmt::format("lambda is {:.10g}, which is not that of {}", lambda, method));
+  return check;
+}
+
+// The tasks have one model, of the pool.
+Verification verify_pooled(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
+  const Dataset pool = pool_tasks(data);
+  Model one = model;
+  one.tasks.resize(1);
+  one.groups = {{0}};
+  TaskModel& all = one.tasks.front();
+  all.name = pool.tasks.front().name;
+  all.n = pool.tasks.front().size();
+  Verification check = verify(one, pool, precomputed, progress);
+  for (const TaskModel& task : model.tasks) {
+    const bool same = task.theta == all.theta && task.support == all.support &&
+                      task.sample == all.sample && task.alpha == all.alpha && task.y == all.y &&
+                      task.bias == all.bias && task.C == all.C && task.objective == all.objective;
+    if (!same)
+      check.findings.push_back(
+          fmt::format("the model of task '{}' is not that of the pool", task.name));
+  }
+  if (model.groups.size() != 1 || model.groups.front().size() != model.tasks.size())
+    check.findings.emplace_back("the tasks of a pool are not one group");
+  return check;
+}
+
+// Kernel weights of which a share is common to all tasks, and a p-norm of the tasks' objectives. `fixed`: weights are not learnt.
+struct Shape {
+  double share = 0, power = 1;
+  bool fixed = false;
+};
+
+Shape shape_of(const TrainSettings& settings) {
+  const Parameters values = parameters_of(settings);
+  if (settings.method == "tang") return {values.at("share"), 1, false};
+  if (settings.method == "pareto") return {1, values.at("power"), false};
+  return {1, 1, true};
+}
+
+void check_weights(const Model& model, const Shape& shape, Verification& check) {
+  if (model.settings.norm != 1)
+    check.findings.push_back(fmt::format("the norm is {}, and {} has norm 1 only",
+                                         model.settings.norm, model.settings.method));
+  const std::size_t M = model.kernels.size();
+  double common = 0;
+  for (std::size_t m = 0; m < M; ++m) {
+    const Index k = static_cast<Index>(m);
+    double least = std::numeric_limits<double>::infinity();
+    for (const TaskModel& task : model.tasks) {
+      least = std::min(least, task.theta[k]);
+      if (shape.fixed)
+        note_infeasible(check, std::abs(task.theta[k] - 1 / static_cast<double>(M)), 1e-12,
+                        fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
+      if (shape.share == 1)
+        note_infeasible(check, std::abs(task.theta[k] - model.tasks.front().theta[k]), 0,
+                        fmt::format("task '{}' has kernel weights of its own", task.name));
+    }
+    common += least;
+  }
+  note_infeasible(check, std::max(0.0, shape.share - common), 1e-9,
+                  "the kernel weights have less in common than their share");
+}
+
+Verification verify_shared(const Model& extended, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const std::function<void()> one_done = counting(data, progress);
+  const Model model = base_of(extended);
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
+  const Shape shape = shape_of(model.settings);
+  const std::size_t T = model.tasks.size();
+  const std::size_t M = model.kernels.size();
+  Verification check;
+  const Matrix X = scaled(model, data.X);
+  check_scaling(model, data, check.findings);
+  check_divisors(model, data, X, precomputed, check.findings);
+  check_weights(model, shape, check);
+
+  std::vector<TaskValues> values;
+  std::vector<double> g;
+  for (std::size_t t = 0; t < T; ++t) {
+    values.push_back(
+        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check, one_done));
+    g.push_back(values.back().primal);
+  }
+  check.primal = p_norm(g, shape.power);
+  // c_t = (g_t / F)^(p-1), and what the best weights would make of sum_t c_t J_t at these alpha.
+  std::vector<double> sum(M, 0);
+  for (std::size_t t = 0; t < T; ++t) {
+    const double c = std::pow(g[t] / check.primal, shape.power - 1);
+    check.dual += c * values[t].alpha_sum;
+    double largest = 0;
+    double here = 0;
+    for (std::size_t m = 0; m < M; ++m) {
+      const double S = c * values[t].S[m];
+      sum[m] += S;
+      largest = std::max(largest, S);
+      here += model.tasks[t].theta[static_cast<Index>(m)] * S;
+    }
+    check.dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
+  }
+  if (!shape.fixed) check.dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
+  compare(model.certificate, model.settings.tolerance, check);
+  check_groups(model, check);
+  return check;
+}
+
+}  // namespace
+
+Verification verify_method(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Method& method = method_named(model.settings.method);
+  const Parameters values = parameters_of(model.settings);
+  if (method.family == Method::Family::linear)
+    return verify_linear(model, data, precomputed, progress);
+  Verification check;
+  if (method.name == "pooled")
+    check = verify_pooled(model, data, precomputed, progress);
+  else if (method.name == "uniform" || method.name == "tang" || method.name == "pareto")
+    check = verify_shared(model, data, precomputed, progress);
+  else
+    check = verify_main(model, data, precomputed, progress);
+  const bool convex = method.name != "pareto" || values.at("power") >= 1;
+  if (model.certificate.claim != (convex ? Claim::optimum : Claim::stationary))
+    check.findings.push_back(fmt::format("the proof claims '{}', which {} cannot",
+                                         to_string(model.certificate.claim), method.name));
+  return check;
+}
+
+}  // namespace coterie

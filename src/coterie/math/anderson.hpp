@@ -1,4 +1,4 @@
-// Anderson acceleration (1965) of a fixed-point iteration v <- G(v), docs/methods.md (2).
+// Anderson acceleration (1965) of a fixed-point iteration v <- G(v).
 #pragma once
 
 #include <vector>

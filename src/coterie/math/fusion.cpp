@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "coterie/math/isotonic.hpp"
@@ -89,7 +90,8 @@ class PairDuals {
         Z_(Z.rowwise() - mean_),
         nu_(start),
         joined_(static_cast<std::size_t>(T_)),
-        U_(Z_) {
+        U_(Z_),
+        rounding_(4 * std::numeric_limits<double>::epsilon() * Z_.squaredNorm()) {
     const Index pairs = T_ * (T_ - 1) / 2;
     if (start.rows() != pairs || start.cols() != Z.cols()) nu_ = Matrix::Zero(pairs, Z.cols());
     for (Index e = 0; e < pairs; ++e) {
@@ -130,7 +132,7 @@ class PairDuals {
     }
     for (Index t = 0; t < T_; ++t) next_.row(t) = V_.row(joined_[t]) / count_[joined_[t]];
     const double fused = primal_at(next_);
-    if (fused <= plain) {
+    if (fused <= plain + rounding_) {
       U_.swap(next_);
       return fused;
     }
@@ -139,6 +141,7 @@ class PairDuals {
   }
 
   double dual() const { return dual_; }
+  double rounding() const { return rounding_; }  // what the two values may be wrong by
 
   VectorFusion result(double primal, Index iterations) {
     // The mean goes back with one addition per group, so that equal rows stay equal.
@@ -207,6 +210,7 @@ class PairDuals {
   std::vector<Index> joined_;
   Matrix U_;
   Eigen::ArrayXd count_;
+  double rounding_;
   double momentum_ = 1;
   double dual_ = 0;
 };
@@ -223,7 +227,8 @@ VectorFusion fuse_vectors(const Matrix& Z, double lambda, double gap_tolerance,
     const bool last = k >= max_iterations;
     if (k > first_checks && k % rounds_between_checks != 0 && !last) continue;
     const double primal = duals.primal();
-    if (last || primal - duals.dual() <= gap_tolerance * primal) return duals.result(primal, k);
+    if (last || primal - duals.dual() <= std::max(gap_tolerance * primal, duals.rounding()))
+      return duals.result(primal, k);
   }
 }
 

@@ -23,8 +23,8 @@ double sum_of_differences(ConstVectorRef x);
 //
 //   dual = 1/2 ||Z||^2 - 1/2 ||Z - D nu||^2   <=   optimum   <=   primal,  the value at U
 //
-// Pairs in the order (0,1), (0,2), .., (1,2), .. Stops when primal - dual <= gap_tolerance * primal. U is Z - D nu with the rows of
-// fused tasks replaced by their mean: those are equal bit for bit.
+// Pairs in the order (0,1), (0,2), .., (1,2), .. Stops when primal - dual <= gap_tolerance * primal, or is lost in rounding. U is
+// Z - D nu with the rows of fused tasks replaced by their mean: those are equal bit for bit.
 struct VectorFusion {
   Matrix U;
   std::vector<Index> group;  // per row, rows of a group are fused; numbered by first appearance

@@ -283,6 +283,16 @@ TEST(VectorFusion, TurnsAndPermutesWithItsRows) {
   EXPECT_NEAR(fuse_vectors(far, 0.2, 1e-12).primal, fusion.primal, 1e-8);
 }
 
+TEST(VectorFusion, EndsWhereRoundingDoes) {
+  Random random(12);
+  for (int repeat = 0; repeat < 30; ++repeat) {
+    const Matrix Z = random_matrix(random, 2 + random.below(9), 1 + random.below(9));
+    const VectorFusion fusion = fuse_vectors(Z, random.uniform(0, 0.4), 0, {}, 20'000);
+    EXPECT_LT(fusion.iterations, 20'000);
+    EXPECT_LE(fusion.primal - fusion.dual, 1e-15 * Z.squaredNorm());
+  }
+}
+
 TEST(VectorFusion, StopsAtItsLimit) {
   Random random(10);
   const Matrix Z = random_matrix(random, 9, 3);

@@ -17,8 +17,16 @@ constexpr double kTie = 1e-12;
 
 double sign_of(Score score) { return higher_is_better(score) ? 1 : -1; }
 
-// Stronger sharing first: lambdas of a grid fall.
-auto simplicity(const GridPoint& p) { return std::tie(p.lambda, p.C, p.norm, p.normalise); }
+// Stronger sharing first: lambdas of a grid fall, and lists of parameters go from simple to complex.
+auto simplicity(const GridPoint& p) {
+  return std::tie(p.lambda, p.parameters, p.C, p.norm, p.normalise);
+}
+
+bool neighbours(const GridPoint& p, const GridPoint& q) {
+  const auto next = [](Index a, Index b) { return std::abs(a - b) <= 1; };
+  return p.norm == q.norm && p.normalise == q.normalise && next(p.C, q.C) &&
+         next(p.lambda, q.lambda) && std::ranges::equal(p.parameters, q.parameters, next);
+}
 
 bool better(double a, const GridPoint& p, double b, const GridPoint& q) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(b) && !std::isnan(a);
@@ -97,17 +105,13 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
   };
 
   Random random(seed);
-  const auto near = [&](const GridPoint& p) {
-    return p.norm == chosen.norm && p.normalise == chosen.normalise &&
-           std::abs(p.C - chosen.C) <= 1 && std::abs(p.lambda - chosen.lambda) <= 1;
-  };
   for (Index r = 0; r < resamples; ++r) {
     Vector weight = Vector::Zero(values.cols());
     for (Index c = 0; c < values.cols(); ++c) weight[random.below(values.cols())] += 1;
     const GridPoint& winner = points[static_cast<std::size_t>(
         best_of(values * weight / static_cast<double>(values.cols())))];
     out.chosen_again += winner == chosen;
-    out.near += near(winner);
+    out.near += neighbours(winner, chosen);
   }
   out.chosen_again /= static_cast<double>(std::max<Index>(1, resamples));
   out.near /= static_cast<double>(std::max<Index>(1, resamples));

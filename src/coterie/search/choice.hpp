@@ -8,7 +8,8 @@
 
 namespace coterie {
 
-// Best score first; of equal scores the stronger sharing (larger lambda), then the smaller C, then the earlier norm and normalisation.
+// Best score first; of equal scores the stronger sharing (larger lambda), then the simpler parameters in the method's order
+// (Parameter::larger_is_simpler), the smaller C, the earlier norm and normalisation.
 struct Ranked {
   GridPoint point;
   double score = 0;
@@ -16,14 +17,14 @@ struct Ranked {
 };
 std::vector<Ranked> rank_points(const GridScores& scores);
 
-// The strongest sharing, then the smallest C, whose score is within one standard error of the best.
+// The strongest sharing, then the simplest parameters, then the smallest C, whose score is within one standard error of the best.
 GridPoint one_standard_error(const std::vector<Ranked>& ranked, Score score);
 
 // How sure a choice is.
 //
 //   within         points whose score is within one standard error of the best: the data do not tell them apart
 //   chosen_again   share of bootstrap resamples of the (fold, task) scores in which the same point is best
-//   near           share in which a point of the same norm and normalisation at most one step away in C and lambda is best
+//   near           share in which a point of the same norm and normalisation at most one step away in every other list is best
 //   optimism       by how much the best score flatters: mean over folds of the difference between the fold's own best point and
 //                  the point chosen (Tibshirani and Tibshirani, 2009); NaN with a single fold
 struct Confidence {

@@ -13,18 +13,16 @@ std::vector<Vector> cross_validated_scores(
   GramCache cache;
   Index done = 0;
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };
-  for (const Fold& fold :
-       make_folds(search, splits, parse_normalisation(search.settings.normalise), cache)) {
-    const Fitted fitted = fit_prepared(
-        fold.prepared, search.settings, search.threads, [&](const Progress&) { return go_on(); },
-        search.memory);
+  for (const MethodFold& fold :
+       make_method_folds(search, splits, parse_normalisation(search.settings.normalise), cache)) {
+    const MethodFit fitted = fit_fold(
+        fold, search, search.settings, search.threads, [&](const Progress&) { return go_on(); },
+        nullptr, search.memory);
     ++done;
-    if (fitted.fit.status == Status::stopped || !go_on()) return {};
-    for (std::size_t t = 0; t < scores.size(); ++t) {
-      const std::vector<Index>& rest = fold.split.rest[t];
-      if (!rest.empty())
-        scores[t](rest) = decisions_at(fold, fitted.fit, static_cast<Index>(t), rest);
-    }
+    if (fitted.status() == Status::stopped || !go_on()) return {};
+    for (std::size_t t = 0; t < scores.size(); ++t)
+      if (!fold.split.rest[t].empty())
+        scores[t](fold.split.rest[t]) = held_out_decisions(fold, fitted, static_cast<Index>(t));
   }
   return scores;
 }

@@ -1,10 +1,10 @@
-// Decision values of samples by fits that did not see them.
+// Decision values of samples by fits that did not see them, for any method.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "coterie/search/fold.hpp"
+#include "coterie/search/method_fold.hpp"
 
 namespace coterie {
 

@@ -129,9 +129,12 @@ Storage storage_within(const SearchData& search, Index folds, double budget) {
   largest.C = search.largest_C;
   const double roots = static_cast<double>(
       count_roots(kernels, largest_cost(sample_costs(search.data, largest, search.extras))));
-  double whole = 0;
-  for (const Task& task : search.data.tasks)
-    whole += 8 * roots * static_cast<double>(task.size()) * static_cast<double>(task.size());
+  double pairs = 0, samples = 0;
+  for (const Task& task : search.data.tasks) {
+    samples += static_cast<double>(task.size());
+    pairs += static_cast<double>(task.size()) * static_cast<double>(task.size());
+  }
+  const double whole = 8 * roots * (search.settings.method == "pooled" ? samples * samples : pairs);
   const double wholes = search.settings.scale == "none" ? 1 : static_cast<double>(folds);
   return whole * (wholes + static_cast<double>(folds)) <= budget ? Storage::stored
                                                                  : Storage::on_demand;

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "coterie/kernel/gram.hpp"
 
@@ -122,6 +124,57 @@ void check_once(const std::vector<T>& values, const std::string& option) {
         throw InputError(fmt::format("{} has {} twice; give each value once.", option, values[i]));
 }
 
+// "1..5": every whole number from 1 to 5. What is something else is left as it is.
+std::string spell_out(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const std::string& part : split_commas(text)) {
+    const std::size_t dots = part.find("..");
+    const std::optional<double> from = number(part.substr(0, dots));
+    const std::optional<double> to =
+        dots == std::string::npos ? std::nullopt : number(part.substr(dots + 2));
+    const bool whole = from && to && *from == std::floor(*from) && *to == std::floor(*to);
+    if (!whole || std::abs(*to - *from) >= static_cast<double>(kLongest)) {
+      parts.push_back(part);
+      continue;
+    }
+    const double step = *to < *from ? -1 : 1;
+    for (double value = *from; value != *to + step; value += step)
+      parts.push_back(fmt::format("{}", value));
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+ParameterList parse_list(const Method& method, const Parameter& parameter, const std::string& text,
+                         bool given) {
+  const std::string option = fmt::format("--parameters: {}", parameter.name);
+  const NumberList list = parse_numbers(parameter.whole ? spell_out(text) : text, option);
+  ParameterList out{parameter.name, list.values, given};
+  for (std::size_t i = 0; i < list.values.size(); ++i) {
+    if (list.relative[i])
+      throw InputError(
+          fmt::format("{} has a share of lambda_max, which only --lambda of --method "
+                      "coterie knows; give numbers.",
+                      option));
+    check_parameter(method, parameter, list.values[i], fmt::format("{}", list.values[i]));
+  }
+  check_once(out.values, option);
+  std::ranges::sort(out.values);
+  if (parameter.larger_is_simpler) std::ranges::reverse(out.values);
+  return out;
+}
+
+// Whether the method has C, lambda, norm or normalise.
+bool has_setting(const TrainSettings& settings, const std::string& setting) {
+  const Method& method = method_named(settings.method);
+  const std::string& name = method.name;
+  const bool linear = method.family == Method::Family::linear;
+  if (setting == "lambda") return name == "coterie";
+  if (setting == "norm")
+    return name == "coterie" || name == "stl" || name == "mtl" || name == "pooled";
+  if (setting == "C") return !linear;
+  return !linear || settings.map != "none";
+}
+
 }  // namespace
 
 NumberList parse_numbers(const std::string& text, const std::string& option) {
@@ -187,8 +240,64 @@ Grid parse_grid(const GridText& text) {
   return grid;
 }
 
+Grid parse_method_grid(const TrainSettings& settings, const GridText& text,
+                       const std::string& parameters) {
+  const Method& method = method_named(settings.method);
+  const TrainSettings plain;
+  const auto list = [&](const std::string& setting, const std::string& given,
+                        const std::string& otherwise) {
+    return has_setting(settings, setting) ? given : otherwise;
+  };
+  Grid grid = parse_grid({list("C", text.C, fmt::format("{}", plain.C)),
+                          list("lambda", text.lambda, method.name == "mtl" ? "inf" : "0"),
+                          list("norm", text.norm, fmt::format("{}", plain.norm)),
+                          list("normalise", text.normalise, plain.normalise)});
+  grid.method = method.name;
+  std::erase_if(grid.columns,
+                [&](const std::string& setting) { return !has_setting(settings, setting); });
+  std::map<std::string, std::string> given;
+  for (const auto& [name, values] : split_parameters(parameters))
+    given[parameter_named(method, name).name] = values;
+  for (const Parameter& parameter : method.parameters) {
+    const auto found = given.find(parameter.name);
+    if (found == given.end() && parameter.grid.empty()) continue;
+    grid.parameters.push_back(parse_list(method, parameter,
+                                         found == given.end() ? parameter.grid : found->second,
+                                         found != given.end()));
+    grid.columns.push_back(parameter.name);
+  }
+  return grid;
+}
+
+void limit_clusters(Grid& grid, Index tasks) {
+  const double most = static_cast<double>(std::max<Index>(1, tasks / 2));
+  for (ParameterList& list : grid.parameters)
+    if (list.name == "clusters" && !list.given)
+      std::erase_if(list.values, [&](double value) { return value > most; });
+}
+
 bool has_lambda(const Grid& grid, Index norm) {
   return std::isfinite(grid.norm[static_cast<std::size_t>(norm)]);
+}
+
+std::vector<GridPoint> all_points(const Grid& grid) {
+  std::vector<GridPoint> points;
+  for (Index norm = 0; norm < std::ssize(grid.norm); ++norm)
+    for (Index normalise = 0; normalise < std::ssize(grid.normalise); ++normalise)
+      for (Index C = 0; C < std::ssize(grid.C); ++C)
+        for (Index lambda = 0; lambda < (has_lambda(grid, norm) ? std::ssize(grid.lambda) : 1);
+             ++lambda)
+          points.push_back({norm, normalise, C, lambda});
+  for (const ParameterList& list : grid.parameters) {
+    std::vector<GridPoint> longer;
+    for (const GridPoint& point : points)
+      for (Index place = 0; place < std::ssize(list.values); ++place) {
+        longer.push_back(point);
+        longer.back().parameters.push_back(place);
+      }
+    points = std::move(longer);
+  }
+  return points;
 }
 
 TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const GridPoint& point) {
@@ -198,7 +307,27 @@ TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const Gri
   settings.normalise = grid.normalise[static_cast<std::size_t>(point.normalise)];
   settings.lambda =
       has_lambda(grid, point.norm) ? grid.lambda[static_cast<std::size_t>(point.lambda)] : "inf";
+  settings.method = grid.method;
+  Parameters values;
+  for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
+    const ParameterList& list = grid.parameters[k];
+    values[list.name] = list.values[static_cast<std::size_t>(point.parameters[k])];
+  }
+  settings.parameters = parameters_text(values);
   return settings;
+}
+
+std::string value_at(const Grid& grid, const GridPoint& point, const std::string& column) {
+  const TrainSettings at = settings_at({}, grid, point);
+  if (column == "C") return fmt::format("{}", at.C);
+  if (column == "norm") return fmt::format("{}", at.norm);
+  if (column == "normalise") return at.normalise;
+  for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
+    const ParameterList& list = grid.parameters[k];
+    if (list.name == column)
+      return fmt::format("{}", list.values[static_cast<std::size_t>(point.parameters[k])]);
+  }
+  return at.lambda;
 }
 
 }  // namespace coterie

@@ -8,20 +8,13 @@
 
 #include <functional>
 #include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "coterie/search/fold.hpp"
 #include "coterie/search/grid.hpp"
+#include "coterie/search/judgement.hpp"
 
 namespace coterie {
-
-enum class Score { accuracy, balanced_accuracy, auc, log_loss };
-std::string to_string(Score score);
-std::optional<Score> score_from(
-    const std::string& text);  // "accuracy", "balanced", "auc", "logloss"
-bool higher_is_better(Score score);
 
 // One fold at one C: what is kept of a row, in memory and in the journal of a run.
 struct RowKey {
@@ -56,13 +49,5 @@ struct GridScores {
 void score_points(const SearchData& search, const std::vector<Split>& splits, const Grid& grid,
                   const std::vector<GridPoint>& points, Index round, GramCache& cache,
                   const SearchHooks& hooks, GridScores& scores);
-
-// All points of a grid, in the order of the lists.
-std::vector<GridPoint> all_points(const Grid& grid);
-
-// Mean over tasks of the mean over folds, of the cells that are defined.
-double mean_score(const Matrix& cells);
-// Standard error of that mean: from the folds, or from the tasks when there is a single fold. NaN when there is one of both.
-double standard_error(const Matrix& cells);
 
 }  // namespace coterie

@@ -1,0 +1,135 @@
+// The methods side by side: the time of one fit, and of a whole grid of strengths.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "coterie/baseline/train_method.hpp"
+#include "measure.hpp"
+#include "ours.hpp"
+#include "parts.hpp"
+
+namespace coterie::bench {
+
+namespace {
+
+constexpr int threads = 2;
+
+using Family = coterie::Method::Family;
+
+TrainSettings settings_of(const Work& work, const coterie::Method& method) {
+  TrainSettings settings = work.settings();
+  settings.method = method.name;
+  settings.tolerance = gap_tolerance;
+  if (method.family == Family::linear) settings.scale = usual_scale(settings);
+  return settings;
+}
+
+std::string claim_of(const MethodFit& fit) {
+  return to_string(fit.is_linear ? fit.linear.claim : fit.kernel.fit.claim);
+}
+
+Report time_fits(const Options& options) {
+  Report report{
+      "methods",
+      fmt::format(
+          "one cold fit of every method with its default parameters to relative gap 1e-4, Gram "
+          "matrices or scaled features given (pooled, a fit of one task with all samples, is left "
+          "out); what the gap proves: the optimum, the weights for the groups found, or that a "
+          "further step gains no more; {} threads, interleaved, {}",
+          threads, how_often(options)),
+      {{"gap_tolerance", gap_tolerance}, {"threads", threads}}};
+  for (const Work& work : chosen_work(options, {"letter 50%", "landmine 50%", "pen 20%"})) {
+    const Dataset data = work.load();
+    // Methods of a family have the same problem.
+    const MethodProblem kernel =
+        prepare_method(data, settings_of(work, method_named("coterie")), {}, threads);
+    const MethodProblem linear =
+        prepare_method(data, settings_of(work, method_named("cmtl")), {}, threads);
+    std::vector<const coterie::Method*> contestants;
+    for (const coterie::Method& method : coterie::methods())
+      if (method.name != "pooled") contestants.push_back(&method);
+    std::vector<MethodFit> fits(contestants.size());
+    std::vector<std::function<double()>> runs;
+    for (std::size_t k = 0; k < contestants.size(); ++k)
+      runs.emplace_back([&, k] {
+        const coterie::Method& method = *contestants[k];
+        say(fmt::format("methods: {}, {}", work.name, method.name));
+        const Watch watch;
+        fits[k] = fit_method(method.family == Family::linear ? linear : kernel,
+                             settings_of(work, method), threads);
+        return watch.seconds();
+      });
+    const Timing timing = interleave(options.runs, runs);
+    for (std::size_t k = 0; k < contestants.size(); ++k)
+      report.rows.push_back({{"data", work.name},
+                             {"method", contestants[k]->name},
+                             {"seconds", timing.seconds[k]},
+                             {"steps", fits[k].steps()},
+                             {"gap", fits[k].gap()},
+                             {"proves", claim_of(fits[k])},
+                             {"status", to_string(fits[k].status())},
+                             {"runs", timing.runs}});
+  }
+  return report;
+}
+
+// The parameter that is searched over all powers of 2.
+std::optional<std::string> strength_of(const coterie::Method& method) {
+  for (const Parameter& parameter : method.parameters)
+    if (parameter.grid == "2^-10..2^10") return parameter.name;
+  return std::nullopt;
+}
+
+Report time_grids(const Options& options) {
+  Report report{
+      "methods-grid",
+      fmt::format("21 strengths 2^10 .. 2^-10 of every convex linear method, other parameters by "
+                  "default, each fit starting at the one before, to relative gap 1e-4; {} threads, "
+                  "{}; to be below 60 s",
+                  threads, how_often(options)),
+      {{"gap_tolerance", gap_tolerance}, {"threads", threads}}};
+  for (const Work& work : chosen_work(options, {"letter 50%"})) {
+    const Dataset data = work.load();
+    for (const coterie::Method& method : coterie::methods()) {
+      const std::optional<std::string> strength = strength_of(method);
+      if (method.family != Family::linear || !method.convex || !strength) continue;
+      TrainSettings settings = settings_of(work, method);
+      const MethodProblem problem = prepare_method(data, settings, {}, threads);
+      Index steps = 0, open = 0;
+      double worst = 0;
+      const auto run = [&] {
+        say(fmt::format("methods: grid of {}", method.name));
+        steps = open = 0;
+        worst = 0;
+        MethodFit fit;
+        const Watch watch;
+        for (int power = 10; power >= -10; --power) {
+          settings.parameters = fmt::format("{}={}", *strength, std::exp2(power));
+          fit = fit_method(problem, settings, threads, {}, power == 10 ? nullptr : &fit);
+          steps += fit.steps();
+          worst = std::max(worst, fit.gap());
+          open += fit.status() != Status::converged ? 1 : 0;
+        }
+        return watch.seconds();
+      };
+      const Timing timing = interleave(options.runs, {run});
+      report.rows.push_back({{"data", work.name},
+                             {"method", method.name},
+                             {"parameter", *strength},
+                             {"seconds", timing.seconds[0]},
+                             {"steps", steps},
+                             {"largest gap", worst},
+                             {"fits short of it", open},
+                             {"runs", timing.runs}});
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+std::vector<Report> part_methods(const Options& options) {
+  return {time_fits(options), time_grids(options)};
+}
+
+}  // namespace coterie::bench
