@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "coterie/baseline/plain.hpp"
 #include "coterie/baseline/train_method.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/table.hpp"
@@ -126,7 +127,10 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
     all.kernels = budget - bytes;
     return all;
   }
-  const MemoryPlan memory = plan_memory(data, settings, extras, options.threads, budget);
+  const MemoryPlan memory =
+      settings.method == "pooled"
+          ? plan_memory(pool_tasks(data), settings, extras, options.threads, budget)
+          : plan_memory(data, settings, extras, options.threads, budget);
   if (memory.keeps_all())
     keep_freed_memory();
   else

@@ -239,6 +239,14 @@ int run_select(const SelectOptions& options) {
   largest.C = plan.grid.C.back();
   search.memory =
       0.5 * plan_fit(options.problem, largest, extras, data, options.output.quiet).kernels;
+  if (method_named(plan.settings.method).family == Method::Family::linear) {
+    const double folds = static_cast<double>(splits.size()) * linear_bytes(data, plan.settings);
+    if (folds > memory_budget(options.problem))
+      throw InputError(fmt::format(
+          "the folds of --method {} need about {}, more than the {} there are. Use fewer --folds, "
+          "or --hold-out.",
+          plan.settings.method, bytes_text(folds), bytes_text(memory_budget(options.problem))));
+  }
   const double read_seconds = watch.lap();
 
   const bool earlier = Journal::exists(journal_path);

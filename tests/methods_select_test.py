@@ -172,6 +172,7 @@ def test_killed_and_resumed_gives_the_same_bytes(coterie):
     ("cmtl", ["--parameters", "power=1"], "--parameters names 'power', which --method cmtl does not have. It has lambda, clusters"),
     ("cmtl", ["--parameters", "lambda=1 lambda=2"], "--parameters names 'lambda' twice."),
     ("cmtl", ["--parameters", "clusters=0..2"], "--parameters: clusters of --method cmtl is '0'; it must be a whole number >= 1."),
+    ("cmtl", ["--memory", "20000"], "the folds of --method cmtl need about"),
     ("tang", ["--parameters", "share=0..2:3"], "--parameters: share has '0..2:3'"),
 ])
 def test_select_says_what_is_wrong(data, method, arguments, message):

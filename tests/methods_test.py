@@ -137,7 +137,7 @@ def test_the_model_file_says_what_the_method_is(data):
     head = (data.folder / "m.h5").read_bytes()[:60]
     assert b"version 3\n" in head
     with h5py.File(data.folder / "m.h5") as file:
-        assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05"
+        assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05 lambda2=0.1 lambda3=0.1"
         w, shared = file["/method/w"][()], file["/method/shared"][()]
         assert w.shape == shared.shape == (4, 3) and file["/method/claim"][()] == b"optimum"
     train(data, "coterie", "--kernels", "linear")

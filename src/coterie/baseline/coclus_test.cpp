@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "coterie/baseline/random_linear.hpp"
+#include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
 
 namespace coterie {
@@ -18,8 +18,7 @@ const LinearSettings exact{1e-10, 1000, 1};
 LinearProblem problem_of(std::uint64_t seed, Loss loss = Loss::squared_hinge, Index T = 6,
                          Index d = 5) {
   Random random(seed);
-  return random_linear_problem(random,
-                               {.T = T, .d = d, .samples = 20, .clusters = 3, .loss = loss});
+  return clustered_linear(random, {.T = T, .d = d, .samples = 20, .clusters = 3, .loss = loss});
 }
 
 Matrix mean_rows(const Matrix& X) {
@@ -52,7 +51,7 @@ Bound bound_of(const LinearProblem& problem, const CoclusParameters& p, const Ma
   const Index k = std::min({p.clusters, Q.rows(), Q.cols()});
   Bound out{0, leading_rows(Q, k), leading_rows(Q.transpose(), k)};
   const Pulls pulls = pulls_at(problem, P + Q, b);
-  EXPECT_LE(pulls.imbalance, 1e-12);
+  EXPECT_LE(pulls.balance.lpNorm<Eigen::Infinity>(), 1e-12);
   double h = std::max((out.U.transpose() * pulls.Z).squaredNorm(), (pulls.Z * out.V).squaredNorm());
   if (k == std::min(Q.rows(), Q.cols())) h = pulls.Z.squaredNorm();
   const Matrix mean = mean_rows(pulls.Z);

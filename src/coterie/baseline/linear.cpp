@@ -124,7 +124,7 @@ struct Quadratic {
   Matrix A;
   Eigen::MatrixXd H;  // A'A; empty when A is to be used
   Vector p;           // A'A w0 - g
-  Eigen::LLT<Eigen::MatrixXd> factor;
+  std::optional<Eigen::LLT<Eigen::MatrixXd>> factor;
 
   bool wide() const { return A.rows() < A.cols(); }
   Vector times(const Vector& v) const {
@@ -133,13 +133,13 @@ struct Quadratic {
   void factorise(double rho) {
     Eigen::MatrixXd system = wide() ? Eigen::MatrixXd(A * A.transpose()) : H;
     system.diagonal().array() += rho;
-    factor.compute(system);
+    factor.emplace(system);
   }
   // argmin q(w) + rho/2 ||w - v||^2 with the rho of `factor`
   Vector prox(const Vector& v, double rho) const {
     const Vector right = rho * v + p;
-    if (!wide()) return factor.solve(right);
-    const Vector inner = factor.solve(Vector(A * right));
+    if (!wide()) return factor->solve(right);
+    const Vector inner = factor->solve(Vector(A * right));
     return (right - A.transpose() * inner) / rho;
   }
 };
@@ -297,8 +297,10 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
   LinearFit fit;
   Point best;  // the last one that was better than those before, by its objective or by its gap
   const auto stalled = [&] {
-    // what the penalty keeps of a proof is to be that of `best`
-    penalty.conjugate(dual_point(problem, best.margin, threads).Z);
+    // What the penalty keeps of a proof is to be that of `best`.
+    const DualPoint pulls = dual_point(problem, best.margin, threads);
+    fit.dual = pulls.losses - penalty.conjugate(pulls.Z);
+    fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
     fit.status = Status::stalled;
     return fit;
   };

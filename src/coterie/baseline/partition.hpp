@@ -26,4 +26,13 @@ inline Groups groups_of(const std::vector<Index>& label) {
   return in_order(std::move(groups));
 }
 
+inline bool is_partition(const Groups& groups, Index T) {
+  std::vector<Index> tasks;
+  for (const auto& group : groups) tasks.insert(tasks.end(), group.begin(), group.end());
+  std::sort(tasks.begin(), tasks.end());
+  for (Index t = 0; t < std::ssize(tasks); ++t)
+    if (tasks[static_cast<std::size_t>(t)] != t) return false;
+  return std::ssize(tasks) == T;
+}
+
 }  // namespace coterie

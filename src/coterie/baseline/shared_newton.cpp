@@ -53,7 +53,8 @@ class Model {
  public:
   Model(const Point& x, const SharedWeights& shape, double ridge)
       : x_(x), shape_(shape), T_(x.theta.rows()), M_(x.theta.cols()) {
-    for (const TaskState& task : x.tasks) B_.push_back(task.H + ridge * Matrix::Identity(M_, M_));
+    for (const TaskState& task : x.tasks)
+      B_.emplace_back(task.H + ridge * Matrix::Identity(M_, M_));
   }
 
   double decrease(const Matrix& theta) const {

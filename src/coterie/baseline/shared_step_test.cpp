@@ -24,7 +24,7 @@ SharedQuadratic random_quadratic(Random& random, double share) {
     Matrix half(rank, M);
     for (Index k = 0; k < rank; ++k)
       for (Index m = 0; m < M; ++m) half(k, m) = random.normal();
-    problem.B.push_back(size * std::pow(10, random.uniform(-3, 3)) * half.transpose() * half);
+    problem.B.emplace_back(size * std::pow(10, random.uniform(-3, 3)) * half.transpose() * half);
     for (Index m = 0; m < M; ++m)
       problem.c(u, m) =
           m > 0 && random.uniform() < 0.2 ? problem.c(u, m - 1) : size * random.normal();

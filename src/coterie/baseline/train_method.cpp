@@ -114,10 +114,12 @@ LinearFit fit_linear(const MethodProblem& problem, const TrainSettings& settings
                    progress);
 }
 
-// The lambda that the main solver, or the certificate, has under another name of the method.
-TrainSettings with_lambda(TrainSettings settings) {
-  if (settings.method != "coterie")
-    settings.lambda = settings.method == "mtl" || settings.method == "pareto" ? "inf" : "0";
+// What the settings of another method mean in full: the lambda that the main solver, or the certificate, has under its name, and the
+// parameters with those that were not given.
+TrainSettings in_full(TrainSettings settings) {
+  if (settings.method == "coterie") return settings;
+  settings.lambda = settings.method == "mtl" || settings.method == "pareto" ? "inf" : "0";
+  settings.parameters = parameters_text(parameters_of(settings));
   return settings;
 }
 
@@ -173,7 +175,7 @@ Model make_linear_model(const MethodProblem& problem, const TrainSettings& setti
                         const LinearFit& fit, std::string fingerprint) {
   const Dataset& data = problem.prepared.data;
   Model model;
-  model.settings = with_lambda(settings);
+  model.settings = in_full(settings);
   model.features = data.features;
   model.scaling = problem.prepared.scaling;
   model.casting = data.casting;
@@ -229,7 +231,7 @@ MethodProblem prepare_method(Dataset data, const TrainSettings& settings, const 
     problem.tasks.X.resize(0, 0);
     data = std::move(pool);
   }
-  problem.prepared = prepare(std::move(data), with_lambda(settings), extras, threads);
+  problem.prepared = prepare(std::move(data), in_full(settings), extras, threads);
   return problem;
 }
 
@@ -253,7 +255,7 @@ MethodFit fit_method(const MethodProblem& problem, const TrainSettings& settings
     out.linear = fit_linear(problem, settings, threads, progress, start);
     return out;
   }
-  const TrainSettings resolved = with_lambda(settings);
+  const TrainSettings resolved = in_full(settings);
   const Prepared& prepared = problem.prepared;
   if (is_main(method.name)) {
     out.kernel = fit_prepared(prepared, resolved, threads, progress, memory);
@@ -286,8 +288,7 @@ Model make_model(const MethodProblem& problem, const TrainSettings& settings, co
                  std::string fingerprint) {
   if (fit.is_linear)
     return make_linear_model(problem, settings, fit.linear, std::move(fingerprint));
-  Model model =
-      make_model(problem.prepared, with_lambda(settings), fit.kernel, std::move(fingerprint));
+  Model model = make_model(problem.prepared, in_full(settings), fit.kernel, std::move(fingerprint));
   model.certificate.claim = fit.kernel.fit.claim;
   if (settings.method == "pooled") return share_pooled(std::move(model), problem.tasks);
   return model;
