@@ -24,7 +24,7 @@ constexpr Index fresh_rows = 200;  // per task
 PlantedWeightsSettings plan_of(Structure structure) {
   switch (structure) {
     case Structure::weights:
-      return {structure, 12, 3, 40, 20, 0.5, 0.1};
+      return {structure, 12, 3, 200, 8, 0.1, 0.05};
     case Structure::features:
       return {structure, 12, 3, 200, 10, 0.1, 0.05};
     case Structure::coclusters:
@@ -111,10 +111,10 @@ std::vector<Contestant> contestants_for(Structure structure) {
   all.push_back(cmtl);
 
   Contestant metag{"metag", {}, {Structure::weights}};
-  for (const double s : strengths)
+  for (double power = -1; power >= -14; power -= 0.5)  // fusions come all at once: a fine grid
     for (const double ridge_strength : {1e-1, 1e-2, 1e-3})
       metag.settings.push_back(
-          linear("metag", fmt::format("lambda={} ridge={}", s / 16, ridge_strength)));
+          linear("metag", fmt::format("lambda={} ridge={}", std::exp2(power), ridge_strength)));
   all.push_back(metag);
 
   Contestant flexclus{"flexclus", {}, {Structure::features}};
