@@ -7,8 +7,8 @@
 #include <functional>
 #include <map>
 
+#include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/partition.hpp"
-#include "coterie/baseline/random_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
 #include "coterie/stats/partitions.hpp"
 
@@ -21,8 +21,7 @@ const LinearSettings exact{1e-8, 1000, 1};
 LinearProblem problem_of(std::uint64_t seed, Loss loss = Loss::squared_hinge, Index T = 6,
                          Index d = 5) {
   Random random(seed);
-  return random_linear_problem(random,
-                               {.T = T, .d = d, .samples = 15, .clusters = 2, .loss = loss});
+  return clustered_linear(random, {.T = T, .d = d, .samples = 15, .clusters = 2, .loss = loss});
 }
 
 std::vector<Index> labels_of(const Groups& groups, Index T) {
@@ -51,7 +50,7 @@ double trace_norms(const Matrix& W, const Groups& groups) {
 void expect_certified(const LinearProblem& problem, double lambda, Index G, const LinearFit& fit,
                       double tolerance) {
   const Pulls pulls = pulls_at(problem, fit.W, fit.b);
-  EXPECT_LE(pulls.imbalance, 1e-12);
+  EXPECT_LE(pulls.balance.lpNorm<Eigen::Infinity>(), 1e-12);
   // The roots of rounded products know zeros to 1e-8 only.
   EXPECT_NEAR(fit.primal, pulls.loss + lambda * trace_norms(fit.W, fit.clusters), 1e-6);
   EXPECT_NEAR(fit.primal, pulls.loss + lambda * squared_trace_norms(fit.W, fit.clusters), 1e-12);
@@ -199,7 +198,7 @@ TEST(Whom, MoreGroupsNeverRaiseTheValue) {
 
 TEST(Whom, NoMoveOfATaskLowersThePenalty) {
   Random random(16);
-  const LinearProblem problem = random_linear_problem(random, {.T = 16, .d = 6, .clusters = 4});
+  const LinearProblem problem = clustered_linear(random, {.T = 16, .d = 6, .clusters = 4});
   const LinearFit fit =
       fit_whom(problem, {0.1, 4, 1, 1}, exact,
                {.clusters = groups_of({0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0})});

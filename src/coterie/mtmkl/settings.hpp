@@ -45,7 +45,9 @@ void visit_fields(Settings& s, F&& f) {
     "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
   f("normalise", s.normalise, "scale of the kernels",
     "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");
-  f("scale", s.scale, "scaling of the features, learnt on the training data",
+  f("scale", s.scale,
+    "scaling of the features, learnt on the training data; linear methods have 'standard' unless "
+    "one is given",
     "'none', 'standard' or 'minmax'");
   f("class-weight", s.class_weight, "weights of the two classes in C", "'none' or 'balanced'");
   f("tolerance", s.tolerance, "relative duality gap at which the fit is done", "a number > 0");
