@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "command.hpp"
+#include "coterie/baseline/coclus.hpp"
+#include "coterie/baseline/method.hpp"
 #include "coterie/io/model_file.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -55,6 +57,39 @@ Json json_extension(const Extension& added) {
           {"nu", json_matrix(proof.nu)}};
 }
 
+// Cluster of every feature, of coclus on features as they are; else empty. As the tasks' own, a reading of the model.
+std::vector<Index> feature_clusters(const Model& model) {
+  if (model.settings.method != "coclus" || !model.kernels.empty()) return {};
+  Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
+  for (std::size_t t = 0; t < model.tasks.size(); ++t)
+    Q.row(static_cast<Index>(t)) = model.tasks[t].w - model.tasks[t].shared;
+  const Parameters parameters = parameters_of(model.settings);
+  const CoClusters found = co_clusters(Q, static_cast<Index>(parameters.at("clusters")),
+                                       static_cast<Index>(parameters.at("seed")));
+  std::vector<Index> numbers;  // of the group with the same label; 0: no task has it
+  const std::vector<Index> group = group_of_tasks(model);
+  for (const Index label : found.feature) {
+    const auto task = std::ranges::find(found.task, label);
+    numbers.push_back(
+        task == found.task.end() ? 0 : group[static_cast<std::size_t>(task - found.task.begin())]);
+  }
+  return numbers;
+}
+
+void print_feature_clusters(const Model& model) {
+  const std::vector<Index> numbers = feature_clusters(model);
+  if (numbers.empty()) return;
+  fmt::print("features of the co-clusters\n");
+  for (std::size_t g = 0; g <= model.groups.size(); ++g) {
+    std::vector<std::string> names;
+    for (std::size_t j = 0; j < numbers.size(); ++j)
+      if (numbers[j] == static_cast<Index>(g)) names.push_back(model.features[j]);
+    if (names.empty()) continue;
+    fmt::print("  {}\n{}", g == 0 ? "without tasks" : fmt::format("cluster {}", g), wrap(names, 4));
+  }
+  fmt::print("\n");
+}
+
 Json json_model(const Model& model) {
   Json out = json_fit(model);
   out["fingerprint"] = model.fingerprint;
@@ -79,6 +114,8 @@ Json json_model(const Model& model) {
                                 {"shared", json_vector(task.shared)},
                                 {"calibration", json_calibration(task.calibration)}});
   }
+  if (const std::vector<Index> clusters = feature_clusters(model); !clusters.empty())
+    out["feature_clusters"] = clusters;
   out["graph"] = json_edges(model.certificate);
   out["nu"] = json_matrix(model.certificate.nu);
   out["extensions"] = Json::array();
@@ -228,6 +265,7 @@ int run_inspect(const InspectOptions& options) {
   print_scaling(model);
   print_kernels(model);
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
+  print_feature_clusters(model);
   print_calibration(model);
   print_certificate(model);
   print_extensions(model);

@@ -173,7 +173,6 @@ bad_option("loss-unknown", "--method cmtl --loss hinge", "loss is 'hinge'; it mu
 bad_option("map-unknown", "--method cmtl --map fourier", "map is 'fourier'; it must be 'none', or 'kernels[:rank]'")
 bad_option("map-rank", "--method cmtl --map kernels:0", "map is 'kernels:0'")
 bad_option("graph-of-stl", "--method stl --task-graph g.csv", "--task-graph has no meaning for --method stl", files={"g.csv": "task_a,task_b\na,b\n"})
-bad_option("clusters-too-many", "--method cmtl --parameters clusters=3", "clusters")
 bad_option("memory-of-linear", "--method cmtl --memory 1kB", "--method cmtl needs about")
 row("methods-unknown", "methods svm", "--method is 'svm'; it must be one of")
 bad_kernel("unknown", "quadratic", "kernel 'quadratic': there is no kernel 'quadratic'")

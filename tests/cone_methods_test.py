@@ -169,11 +169,15 @@ def cmtl(tasks, loss, p):
     add_losses(program, tasks, loss, [[[(w[t, j], 1)] for j in range(d)] for t in range(T)], b, slack)
     for j, s, t in itertools.product(range(d), range(T), range(T)):  # T ||w_bar||^2
         program.P[w[s, j], w[t, j]] += 2 * p["lambda"] * p["mean"] / T
-    centred = lambda t, j: [(w[t, j], 1)] + [(w[s, j], -1 / T) for s in range(T)]
+    whole = p.get("centred", 1) == 0
+    if whole:
+        program.P[np.ix_(np.ravel(w), np.ravel(w))] = 0
+    centred = lambda t, j: [(w[t, j], 1)] + ([] if whole else [(w[s, j], -1 / T) for s in range(T)])
     schur(program, lambda i, j: [(S[i, j], 1)], centred, lambda i, j: [(Z[i, j], 1)], d, T)
     program.positive([[[(S[i, j], 1)] for j in range(T)] for i in range(T)], -alpha * np.eye(T))
     program.positive([[[(S[i, j], -1)] for j in range(T)] for i in range(T)], beta * np.eye(T))
-    program.equals([(S[t, t], 1) for t in range(T)], (T - r + 1) * alpha + (r - 1) * beta)
+    budget = (T - r) * alpha + r * beta if whole else (T - r + 1) * alpha + (r - 1) * beta
+    program.equals([(S[t, t], 1) for t in range(T)], budget)
     for j in range(d):
         program.q[Z[j, j]] += p["lambda"]
     return program.minimum()
@@ -198,15 +202,20 @@ CASES = [
     (flexclus, {"lambda1": 0.02, "lambda2": 0.05, "lambda3": 0.1}), (flexclus, {"lambda1": 0.004, "lambda2": 0.3, "lambda3": 0.02}),
     (cmtl, {"lambda": 0.05, "clusters": 2, "mean": 1, "between": 1, "within": 10}),
     (cmtl, {"lambda": 0.3, "clusters": 3, "mean": 0.2, "between": 0.5, "within": 3}),
+    (cmtl, {"lambda": 0.1, "clusters": 2, "mean": 1, "between": 0.5, "within": 5, "centred": 0}),
     (whom, {"lambda": 0.05, "clusters": 1}), (whom, {"lambda": 0.5, "clusters": 1}),
 ]
 
 
+SHAPES = [(4, 14, 3), (6, 8, 2), (3, 6, 8)]  # tasks, samples, features: also fewer features than directions, and more than samples
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("loss", ["squared-hinge", "square"])
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda k: f"{CASES[k][0].__name__}-{k}")
-def test_objective_is_that_of_the_cone_solver(coterie, number, loss):
+def test_objective_is_that_of_the_cone_solver(coterie, number, loss, shape):
     method, parameters = CASES[number]
-    tasks = random_tasks(20 + number, T=4, n=14, d=3)
+    tasks = random_tasks(20 + number, *shape)
     rows = [[*x, int(y), f"t{t}"] for t, (X, labels) in enumerate(tasks) for x, y in zip(X, labels)]
     coterie.write("d.csv", csv_text(rows))
     text = " ".join(f"{name}={value}" for name, value in parameters.items())

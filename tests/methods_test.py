@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zlib
 
 import h5py
 import numpy as np
@@ -27,6 +28,16 @@ def decisions(coterie, *arguments, data="d.csv", model="m.h5"):
     return np.array([float(row["score"]) for row in csv.DictReader(io.StringIO(coterie("predict", model, data, *arguments).out))])
 
 
+def reseal(path, change):
+    """Changes a model file and gives it a checksum that fits."""
+    head = path.read_bytes()[:512].rstrip(b"\0").decode().splitlines()
+    with h5py.File(path, "r+") as file:
+        change(file)
+    body = path.read_bytes()[512:]
+    head[2], head[3] = f"bytes {len(body)}", f"crc32 {zlib.crc32(body):08x}"
+    path.write_bytes(("\n".join(head) + "\n").encode().ljust(512, b"\0") + body)
+
+
 @pytest.fixture
 def data(coterie):
     coterie.write("d.csv", small_csv(tasks=TASKS, n=20))
@@ -42,7 +53,7 @@ def test_methods_are_listed_with_their_parameters(coterie):
         about = coterie("methods", method["name"]).out
         assert method["source"] in about and all(parameter["name"] in about for parameter in method["parameters"])
         assert coterie("methods", method["name"], "--json").json == [method]
-    assert [method["name"] for method in listed if not method["convex"]] == ["whom", "coclus"]
+    assert [method["name"] for method in listed if not method["convex"]] == ["pareto", "whom", "coclus"]
 
 
 @pytest.mark.parametrize("method", KERNEL + LINEAR)
@@ -100,9 +111,14 @@ def test_pooled_gives_every_task_the_same_decisions(data):
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic", "square"])
 @pytest.mark.parametrize("method", LINEAR)
 def test_losses_and_class_weights(data, method, loss):
-    fits = [train(data, method, "--loss", loss, "--class-weight", weight) for weight in ("none", "balanced")]
-    assert fits[0]["objective"] == pytest.approx(fits[1]["objective"], rel=1e-3)  # classes are of equal size here
-    assert data("verify", "m.h5", "d.csv", "--json").json["holds"]
+    rows = small_rows(tasks=TASKS, n=24)
+    data.write("e.csv", csv_text([row for i, row in enumerate(rows) if row[3] == "no" or i % 3 == 0]))  # three times as many of one class
+    fits = []
+    for weight in ("none", "balanced"):
+        fits.append(train(data, method, "--loss", loss, "--class-weight", weight, "--scale", "none", data="e.csv"))
+        check = data("verify", "m.h5", "e.csv", "--json").json  # which weighs the samples itself
+        assert check["holds"] and check["objective"] == pytest.approx(fits[-1]["objective"], rel=1e-9)
+    assert abs(fits[0]["objective"] - fits[1]["objective"]) > 0.02 * fits[0]["objective"]
 
 
 @pytest.mark.parametrize("method", LINEAR)
@@ -113,7 +129,7 @@ def test_mapped_features_stand_for_kernels(data, method):
     score = decisions(data)
     through = train(data, method, *mapped, code=None)
     assert data("inspect", "m.h5", "--json").json["kernels"] == ["linear:raw"]
-    if method in ("cmtl", "whom", "metag"):
+    if method in ("cmtl", "whom", "metag", "coclus"):
         assert through["objective"] == pytest.approx(direct["objective"], rel=1e-6)
         np.testing.assert_allclose(decisions(data), score, atol=1e-3)
     gauss = train(data, method, "--map", "kernels:15", "--kernels", "gauss:1,2")
@@ -148,17 +164,59 @@ def test_the_model_file_says_what_the_method_is(data):
 
 def test_tampering_is_found(data):
     train(data, "metag", "--tolerance", "1e-8")
-    path = data.folder / "m.h5"
-    whole = path.read_bytes()
-    import zlib
-    with h5py.File(path, "r+") as file:
+
+    def change(file):
         file["/method/w"][0, 0] += 0.5
-    body = path.read_bytes()[512:]
-    head = whole[:512].rstrip(b"\0").decode().splitlines()
-    head[2], head[3] = f"bytes {len(body)}", f"crc32 {zlib.crc32(body):08x}"
-    path.write_bytes(("\n".join(head) + "\n").encode().ljust(512, b"\0") + body)
+    reseal(data.folder / "m.h5", change)
     result = data("verify", "m.h5", "d.csv", code=1)
     assert "the proof does not hold" in result.err
+
+
+def test_swapped_labels_are_found(data):
+    train(data, "cmtl")
+    path = data.folder / "m.h5"
+    reseal(path, lambda file: [file["/tasks/" + name].__setitem__(Ellipsis, np.array([text] * 4, "S3")) for name, text in
+                               (("negative", b"yes"), ("positive", b"no"))])
+    assert "has the labels" in data("verify", "m.h5", "d.csv", code=2).err
+
+
+@pytest.mark.parametrize("parameters, says", [("between=5 within=5", "the proof does not hold"), ("lambda=0.05", "the proof does not hold")])
+def test_other_parameters_are_found(data, parameters, says):
+    train(data, "cmtl", "--parameters", "lambda=0.1")
+    text = data("inspect", "m.h5", "--json").json["settings"]["parameters"]
+    values = dict(part.split("=") for part in text.split()) | dict(part.split("=") for part in parameters.split())
+    changed = " ".join(f"{name}={value}" for name, value in values.items()).encode()
+
+    def change(file):
+        del file["/settings/parameters"]
+        file["/settings/parameters"] = np.array(changed, f"S{len(changed)}")
+    reseal(data.folder / "m.h5", change)
+    assert says in data("verify", "m.h5", "d.csv", code=1).err
+
+
+def test_co_clusters_have_features(data):
+    train(data, "coclus")
+    model = data("inspect", "m.h5", "--json").json
+    assert len(model["feature_clusters"]) == 3 and set(model["feature_clusters"]) <= set(range(len(model["groups"]) + 1))
+    assert "features of the co-clusters" in data("inspect", "m.h5").out
+
+
+@pytest.mark.parametrize("method", LINEAR + ["tang", "pareto", "pooled"])
+def test_a_single_task(coterie, method):
+    coterie.write("d.csv", small_csv(tasks=("a",)))
+    assert train(coterie, method)["status"] == "converged"
+    assert coterie("verify", "m.h5", "d.csv", "--json").json["holds"]
+
+
+@pytest.mark.parametrize("method", LINEAR)
+def test_the_gap_is_relative_to_a_small_objective(coterie, method):
+    """More features than samples and little regularisation: objectives far below 1, which a looser and a tighter fit must agree on."""
+    coterie.write("d.csv", small_csv(tasks=TASKS, n=8, features=25))
+    small = {"cmtl": "lambda=1e-4", "whom": "lambda=1e-4", "flexclus": "lambda1=1e-3 lambda2=1e-3 lambda3=1e-3", "coclus": "ridge=1e-3",
+             "metag": "lambda=1e-4 ridge=1e-4"}[method]
+    loose, tight = (train(coterie, method, "--parameters", small, "--tolerance", tolerance, code=None) for tolerance in ("1e-3", "1e-7"))
+    assert loose["status"] == "converged" and loose["objective"] < 0.1
+    assert loose["objective"] == pytest.approx(tight["objective"], rel=2e-3)
 
 
 def test_models_of_other_methods_are_not_extended(data):

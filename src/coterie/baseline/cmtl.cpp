@@ -11,13 +11,12 @@ namespace coterie {
 
 namespace {
 
-void check(const CmtlParameters& p, Index T) {
+void check(const CmtlParameters& p) {
   const auto require = [](bool holds, const char* name, double value, const std::string& rule) {
     if (!holds) throw InputError(fmt::format("{} is {}; it must be {}.", name, value, rule));
   };
   require(p.lambda > 0 && std::isfinite(p.lambda), "lambda", p.lambda, "a number > 0");
-  require(p.clusters >= 1 && p.clusters <= T, "clusters", static_cast<double>(p.clusters),
-          fmt::format("a whole number from 1 to the number of tasks, {}", T));
+  require(p.clusters >= 1, "clusters", static_cast<double>(p.clusters), "a whole number >= 1");
   require(p.mean > 0 && std::isfinite(p.mean), "mean", p.mean, "a number > 0");
   require(p.between > 0 && std::isfinite(p.between), "between", p.between, "a number > 0");
   require(p.within >= p.between && std::isfinite(p.within), "within", p.within,
@@ -42,9 +41,10 @@ Matrix centred(const Matrix& W) { return W.rowwise() - W.colwise().mean(); }
 }  // namespace
 
 CmtlPenalty::CmtlPenalty(const CmtlParameters& parameters, Index T) : parameters_(parameters) {
-  check(parameters, T);
+  check(parameters);
+  parameters_.clusters = std::min(parameters.clusters, T);
   directions_ = parameters.centred ? T - 1 : T;
-  const double free = static_cast<double>(parameters.clusters - (parameters.centred ? 1 : 0));
+  const double free = static_cast<double>(parameters_.clusters - (parameters.centred ? 1 : 0));
   const double alpha = 1 / parameters.within, beta = 1 / parameters.between;
   box_ = {alpha, beta, (static_cast<double>(directions_) - free) * alpha + free * beta};
 }

@@ -142,7 +142,7 @@ class Descent {
     const double bound = dual.losses - (dual.Z - mean).squaredNorm() / (4 * lambda1 + 2 * ridge) -
                          mean.squaredNorm() / (2 * ridge) -
                          (dual.Z.squaredNorm() - h) / (4 * lambda2 + 2 * ridge) - h / (2 * ridge);
-    point.gap = std::max(0.0, point.F - bound) / std::max(1.0, std::abs(point.F));
+    point.gap = std::max(0.0, point.F - bound) / gap_scale(point.F);
     point.side = hU >= hV ? Side::tasks : Side::features;
     return point;
   }

@@ -14,7 +14,7 @@
 //
 //   dual(h) = - sum_t sum_i c_ti phi*(-s_ti) - ||Z - mean Z||^2 / (4 lambda1 + 2 rho) - ||mean Z||^2 / (2 rho)
 //                                            - (||Z||^2 - h) / (4 lambda2 + 2 rho)    - h / (2 rho)
-//   gap     = (F - dual(h)) / max(1, |F|),      h = max(||U'Z||^2, ||Z V||^2)
+//   gap     = (F - dual(h)) / F,      h = max(||U'Z||^2, ||Z V||^2)
 //
 // where mean Z has the mean of the rows of Z in every row. It is 0 just where (P, Q, b) minimises both majorants: then no small step
 // lowers F, nor does any step that keeps the k directions of Q on one side, large as it may be. Claim::stationary says so.

@@ -66,7 +66,7 @@ void expect_certified(const LinearProblem& problem, const CoclusParameters& p, c
   const Matrix Q = fit.W - fit.shared;
   const double F = objective(problem, p, fit.shared, Q, fit.b);
   EXPECT_NEAR(fit.primal, F, 1e-12 * std::max(1.0, F));
-  const double gap = (F - bound_of(problem, p, fit.shared, Q, fit.b).dual) / std::max(1.0, F);
+  const double gap = (F - bound_of(problem, p, fit.shared, Q, fit.b).dual) / F;
   EXPECT_NEAR(fit.gap, gap, 1e-12 + 1e-5 * gap);
   EXPECT_LE(gap, tolerance);
   EXPECT_EQ(fit.claim, Claim::stationary);

@@ -255,7 +255,7 @@ std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty,
       loss[t] = task_loss(problem, t, from.margin[at(t)] + share * margin_step[at(t)]);
     });
     const double penalty_there = share == 1 ? optimum.penalty : penalty.value(W);
-    const double rounding = 4 * epsilon * std::max(1.0, std::abs(primal));
+    const double rounding = 4 * epsilon * std::abs(primal);
     if (loss.sum() + penalty_there <= primal + 1e-4 * share * slope + rounding)
       return point_at(problem, penalty, W, from.b + share * b_step, threads);
   }
@@ -300,7 +300,7 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     // What the penalty keeps of a proof is to be that of `best`.
     const DualPoint pulls = dual_point(problem, best.margin, threads);
     fit.dual = pulls.losses - penalty.conjugate(pulls.Z);
-    fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
+    fit.gap = (fit.primal - fit.dual) / gap_scale(fit.primal);
     fit.status = Status::stalled;
     return fit;
   };
@@ -308,7 +308,7 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     const DualPoint pulls = dual_point(problem, point.margin, threads);
     const double dual = pulls.losses - penalty.conjugate(pulls.Z);
     const double primal = point.primal();
-    const double scale = std::max(1.0, std::abs(primal));
+    const double scale = gap_scale(primal);
     const double gap = (primal - dual) / scale;
     if (steps > 0 && primal >= fit.primal && gap >= fit.gap) return stalled();
     best = point;

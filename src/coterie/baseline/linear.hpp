@@ -8,6 +8,8 @@
 //   dual = - sum_t sum_i c_ti phi*(-s_ti) - R*(Z)   <=   optimum   <=   primal.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -25,8 +27,11 @@ struct LinearProblem {
   Index d() const { return X.empty() ? 0 : X.front().cols(); }
 };
 
+// What gaps of linear methods are relative to: the objective itself. Losses are means, so it may be far below 1; below 1e-9 nothing counts.
+inline double gap_scale(double primal) { return std::max(std::abs(primal), 1e-9); }
+
 struct LinearSettings {
-  double gap_tolerance = 1e-4;  // stop when primal - dual <= gap_tolerance * max(1, |primal|)
+  double gap_tolerance = 1e-4;  // stop when primal - dual <= gap_tolerance * gap_scale(primal)
   Index max_steps = 100;        // outer steps
   int threads = 0;
 };

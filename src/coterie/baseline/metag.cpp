@@ -21,14 +21,15 @@ namespace {
 // At the optimum both have the same nu in units of lambda, so each call begins with the duals of the one before.
 class MetagPenalty : public Penalty {
  public:
-  // `tolerance`: what the bound of R* may be too large by.
+  // `tolerance`: what the bound of R* may be too large by, relative to the last value of R.
   MetagPenalty(double lambda, double rho, double tolerance, const Matrix& nu)
       : lambda_(lambda), rho_(rho), tolerance_(tolerance) {
     if (lambda > 0) unit_ = nu / lambda;
   }
 
   double value(const Matrix& W) override {
-    return lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
+    value_ = lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
+    return value_;
   }
 
   // Half of the squared distance to the exact map is at most the gap of the fusion.
@@ -43,7 +44,8 @@ class MetagPenalty : public Penalty {
   // Half of ||Z - D nu||^2 exceeds its minimum by no more than the gap of the fusion, whose primal is at most both bounds below.
   double conjugate(const Matrix& Z) override {
     const double primal = largest_primal(Z, lambda_);
-    const double accuracy = std::max(tolerance_ * rho_ / std::max(primal, 1e-300), 1e-14);
+    const double accuracy =
+        std::max(tolerance_ * std::max(value_, 1e-9) * rho_ / std::max(primal, 1e-300), 1e-14);
     VectorFusion fusion = fuse(Z, lambda_, accuracy);
     nu_ = std::move(fusion.nu);
     group_ = std::move(fusion.group);
@@ -70,6 +72,7 @@ class MetagPenalty : public Penalty {
   static constexpr Index most_iterations = 10'000;
 
   double lambda_, rho_, tolerance_;
+  double value_ = 0;
   Matrix unit_;  // nu / lambda of the last fusion
   Matrix nu_;
   std::vector<Index> group_;

@@ -80,16 +80,15 @@ std::vector<Method> make_methods() {
        Family::kernel,
        true,
        "Weights mu + lambda_t, the sum of mu fixed to `share` and that of every lambda_t to the "
-       "rest: 0 is stl, 1 is mtl. The constraint set is from memory of the article, which may "
-       "instead bound both sums together; that form has the same solutions under other names of "
-       "the parameter.",
+       "rest: 0 is stl, 1 is mtl. The constraint set is from memory of the article; with one bound "
+       "on both sums together nothing would ever be shared.",
        {{"share", 0.5, "sum of the common weights", "a number between 0 and 1", 0, 1, false,
          "0,0.25,0.5,0.75,1", true}}},
       {"pareto",
        "one kernel for all tasks, hard tasks weighing more or less",
        "Li, Georgiopoulos and Anagnostopoulos (arXiv 1404.3190)",
        Family::kernel,
-       true,
+       false,
        "Minimises the p-norm of the tasks' objectives: p = 1 is mtl, p > 1 favours hard tasks, p "
        "< 1 easy ones. Below 1 the problem is not convex; the answer is a local one, and its gap "
        "is that of the weighted problem at hand. Read from the article's abstract, not its text.",
@@ -133,10 +132,11 @@ std::vector<Method> make_methods() {
        true,
        "Weights U + V: values of a feature in U are drawn together in pairs and become equal, V "
        "is each task's own. The problem is from memory of the article's abstract. Clusters of "
-       "tasks are a summary: tasks that share a value in at least half of the features are joined.",
+       "tasks are a summary: tasks that share a value in more than half of the features are "
+       "joined.",
        {positive("lambda1", 0.01, "strength with which values of a feature are drawn together",
                  powers),
-        positive("lambda2", 0.1, "ridge of the shared part U"),
+        positive("lambda2", 0.1, "ridge of the shared part U", "2^-7,2^-3,2"),
         positive("lambda3", 0.1, "ridge of the own part V", "2^-10,2^-7,2^-4,2^-1,2^2")}},
       {"coclus",
        "co-clusters of tasks and features",
@@ -159,8 +159,8 @@ std::vector<Method> make_methods() {
        true,
        "Distances between all pairs of weight vectors are penalised, so that some become equal. "
        "The article adds levels, each with its own strength; all levels have the same seminorm, "
-       "so the optimum is that of the smallest strength alone: levels > 1 change nothing but the "
-       "time (tested). Without a ridge separable data has no optimum; a small one is added.",
+       "so the optimum is that of the smallest strength alone: levels > 1 only make lambda that "
+       "(tested). Without a ridge separable data has no optimum; a small one is added.",
        {positive("lambda", 0.01, "strength of the penalty, of the first level", powers),
         positive("ridge", 1e-3, "of all weights"),
         count("levels", 1, "number of levels"),

@@ -24,8 +24,8 @@ struct Method {
   enum class Family { kernel, linear };  // learns kernel weights, or weights of features
   std::string name, title, source;
   Family family = Family::kernel;
-  bool convex = true;
-  std::string about;  // what it does, and what an honest person says of it
+  bool convex = true;  // at all parameters
+  std::string about;   // what it does, and what an honest person says of it
   std::vector<Parameter> parameters;
 };
 

@@ -151,12 +151,27 @@ Stated state(const Model& model, const Dataset& data, const Matrix& X, Verificat
       if (!(X.row(model.training_row[k]) == model.support_vectors.row(static_cast<Index>(k))))
         check.findings.emplace_back("a pivot differs from its row of the data");
     map = map_of(model);
+    const Index rank = parse_map(model.settings.map).rank, found = std::ssize(map.order);
+    if (found > rank)
+      check.findings.push_back(
+          fmt::format("the map has {} pivots, more than the rank {} of the settings", found, rank));
     features.resize(X.rows(), std::ssize(map.order));
     std::vector<bool> used(at(X.rows()), false);
     for (const Task& task : data.tasks)
       for (const Index row : task.rows) used[at(row)] = true;
-    for (Index i = 0; i < X.rows(); ++i)
-      if (used[at(i)]) features.row(i) = mapped(model, map, X.row(i));
+    double trace = 0, left = 0;
+    for (Index i = 0; i < X.rows(); ++i) {
+      if (!used[at(i)]) continue;
+      features.row(i) = mapped(model, map, X.row(i));
+      const double own = mean_kernel(model, X.row(i), X.row(i));
+      trace += own;
+      left += std::max(0.0, own - product(features, i, features, i));
+    }
+    if (found < rank && left > 2e-6 * trace)
+      check.findings.push_back(fmt::format(
+          "the map leaves {:.2g} of the kernels, more than 1e-6, though it has fewer pivots than "
+          "its rank allows",
+          left / trace));
   }
   const Index d = features.cols();
   stated.W.resize(T, d);
@@ -250,7 +265,7 @@ Losses losses_of(const Model& model, const Stated& stated, Verification& check) 
       for (Index k = 0; k < d; ++k) all.Z(t, k) += c[at(i)] * s[at(i)] * y[i] * x(i, k);
     }
     all.primal += primal;
-    if (!(std::abs(primal - task.objective) <= 1e-7 * std::max(1.0, primal)))
+    if (!(std::abs(primal - task.objective) <= 1e-7 * std::abs(primal) + 1e-14))
       check.findings.push_back(
           fmt::format("the loss of task '{}' is {:.10g}, not {:.10g} as stated", task.name, primal,
                       task.objective));
@@ -284,7 +299,7 @@ Charge charge_cmtl(const Parameters& p, const Matrix& W, const Matrix& Z) {
   const bool centred = p.at("centred") != 0;
   const double T = static_cast<double>(W.rows());
   const double alpha = 1 / p.at("within"), beta = 1 / p.at("between");
-  const double free = p.at("clusters") - (centred ? 1 : 0);
+  const double free = std::min(p.at("clusters"), T) - (centred ? 1 : 0);
   Numbers sigma = singular_values(centred ? less_mean(W) : W);
   Numbers zeta = singular_values(centred ? less_mean(Z) : Z);
   if (centred) {
@@ -345,6 +360,11 @@ Charge charge_whom(const Parameters& p, const Groups& groups, const Matrix& W, c
 Numbers fused(Numbers z, double kappa) {
   const std::size_t T = z.size();
   std::sort(z.rbegin(), z.rend());
+  if (kappa * static_cast<double>(T) >= z.front() - z.back()) {  // all are one, whatever kappa is
+    double mean = 0;
+    for (const double value : z) mean += value / static_cast<double>(T);
+    return Numbers(T, mean);
+  }
   Numbers sum(T + 1, 0), x(T);
   for (std::size_t i = 0; i < T; ++i)
     sum[i + 1] = sum[i] + z[i] - kappa * (static_cast<double>(T) - 1 - 2 * static_cast<double>(i));
@@ -444,7 +464,7 @@ Stationary charge_coclus(const Parameters& p, const Matrix& W, const Matrix& P, 
 // There is no dual value: the gap alone is compared.
 void compare_stationary(const Certificate& stated, double tolerance, double bound, bool tied,
                         Verification& check) {
-  const double scale = std::max(1.0, std::abs(check.primal));
+  const double scale = std::max(std::abs(check.primal), 1e-9);
   check.dual = -std::numeric_limits<double>::infinity();
   check.gap = std::max(0.0, check.primal - bound) / scale;
   check.primal_difference = std::abs(check.primal - stated.primal) / scale;
@@ -459,20 +479,38 @@ void compare_stationary(const Certificate& stated, double tolerance, double boun
                                          check.gap, tolerance));
 }
 
-// Every task is in one group. Those of metag have equal weights.
-void check_clusters(const Model& model, const Matrix& W, Verification& check) {
+// Every task is in one group. Those of metag have equal weights; those of flexclus follow from the shared part: tasks that agree in more
+// than half of the features are joined. Those of cmtl and coclus are a reading, which nothing here can prove.
+void check_clusters(const Model& model, const Matrix& W, const Matrix& shared,
+                    Verification& check) {
   std::vector<int> found(model.tasks.size(), 0);
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
       if (t >= 0 && t < std::ssize(found)) ++found[at(t)];
-  check.groups_exact = std::ranges::count(found, 1) == std::ssize(found);
-  if (!check.groups_exact)
+  if (std::ranges::count(found, 1) != std::ssize(found))
     throw InputError("The groups of the model are not a partition of its tasks.");
-  if (model.settings.method != "metag") return;
+  check.groups_exact = true;
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
       if (W.row(t) != W.row(group.front())) check.groups_exact = false;
-  if (!check.groups_exact) check.findings.emplace_back("the weights of a group are not equal");
+  if (model.settings.method == "metag" && !check.groups_exact)
+    check.findings.emplace_back("the weights of a group are not equal");
+  if (model.settings.method != "flexclus" || shared.rows() != W.rows()) return;
+  std::vector<Index> label;  // of every task, that of the first task it is joined with
+  for (Index t = 0; t < W.rows(); ++t) label.push_back(t);
+  for (Index s = 0; s < W.rows(); ++s)
+    for (Index t = s + 1; t < W.rows(); ++t) {
+      Index equal = 0;
+      for (Index k = 0; k < W.cols(); ++k) equal += shared(s, k) == shared(t, k);
+      if (2 * equal <= W.cols()) continue;
+      const auto [first, second] = std::minmax(label[at(s)], label[at(t)]);
+      std::ranges::replace(label, Index{second}, Index{first});
+    }
+  for (const std::vector<Index>& group : model.groups)
+    for (Index t = 0; t < W.rows(); ++t)
+      if ((std::ranges::count(group, t) > 0) != (label[at(t)] == group.front()))
+        check.findings.push_back(fmt::format(
+            "task '{}' is not in the group that its shared part says", model.tasks[at(t)].name));
 }
 
 }  // namespace
@@ -483,12 +521,14 @@ Verification verify_linear(const Model& model, const Dataset& data,
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
   const std::string& method = model.settings.method;
   const Parameters p = parameters_of(model.settings);
+  if (method == "cmtl" && p.at("within") < p.at("between"))
+    throw InputError("The model has within < between, which cmtl does not allow.");
   Verification check;
   const Matrix X = scaled(model, data.X);
   check_scaling(model, data, check.findings);
   if (model.settings.map != "none") check_divisors(model, data, X, precomputed, check.findings);
   const Stated stated = state(model, data, X, check, one_done);
-  check_clusters(model, stated.W, check);
+  check_clusters(model, stated.W, stated.shared, check);
   const Losses losses = losses_of(model, stated, check);
 
   const bool has_shared = method == "flexclus" || method == "coclus";
@@ -522,7 +562,7 @@ Verification verify_linear(const Model& model, const Dataset& data,
   if (claim == Claim::stationary)
     compare_stationary(model.certificate, model.settings.tolerance, check.dual, tied, check);
   else
-    compare(model.certificate, model.settings.tolerance, check);
+    compare(model.certificate, model.settings.tolerance, check, 1e-9);
   return check;
 }
 

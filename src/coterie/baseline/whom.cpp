@@ -262,7 +262,7 @@ class Search {
   LinearFit try_moves(LinearFit fit, double tolerance, Index& trials) {
     for (bool moved = true; moved && !stopped_;) {
       moved = false;
-      const double slack = tolerance * std::max(1.0, std::abs(fit.primal));
+      const double slack = tolerance * gap_scale(fit.primal);
       const double goal = fit.primal - slack;
       const DualPoint dual = dual_point(problem_, fit.W, fit.b, settings_.threads);
       const SetFunction h = squared_spectral_norm(dual.Z);
@@ -383,6 +383,12 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
         search.descent(first_groups(recipe), tolerance, recipe == 0 ? given : single);
     if (fit) ends.push_back({std::move(*fit), part});
   }
+  if (ends.empty()) {  // stopped, or rounding led round in a circle
+    LinearFit fit = search.solve(together, settings.gap_tolerance, single);
+    fit.claim = Claim::given_clusters;
+    if (search.stopped()) fit.status = Status::stopped;
+    return fit;
+  }
   const auto better = [](const End& a, const End& b) { return a.fit.primal < b.fit.primal; };
   std::stable_sort(ends.begin(), ends.end(), better);
   Index trials = trials_per_task * T;
@@ -394,7 +400,9 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   if (!search.stopped()) {
     search.part = part;
     search.forget();
-    best = *search.descent(best.clusters, settings.gap_tolerance, {.W = best.W, .b = best.b});
+    const LinearStart from{.W = best.W, .b = best.b};
+    std::optional<LinearFit> exact = search.descent(best.clusters, settings.gap_tolerance, from);
+    best = exact ? std::move(*exact) : search.solve(best.clusters, settings.gap_tolerance, from);
   }
   best.claim = Claim::given_clusters;
   best.steps = search.steps();

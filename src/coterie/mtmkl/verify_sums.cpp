@@ -67,6 +67,11 @@ void check_fit_to_model(const Model& model, Index first, Index count, const Data
           fmt::format("Task {} of the data is '{}' with {} samples, of the model '{}' with {}; "
                       "verify needs the training data.",
                       t + 1, task.name, task.size(), fitted.name, fitted.n));
+    if (task.negative != fitted.negative || task.positive != fitted.positive)
+      throw InputError(
+          fmt::format("Task '{}' of the data has the labels '{}' and '{}', of the model '{}' and "
+                      "'{}'; verify needs the training data.",
+                      task.name, task.negative, task.positive, fitted.negative, fitted.positive));
   }
   for (const Kernel& kernel : model.kernels) {
     if (kernel.kind != Kernel::Kind::precomputed) continue;
@@ -104,6 +109,9 @@ void check_divisors(const Model& model, const Dataset& data, const Matrix& X,
 }
 
 void check_scaling(const Model& model, const Dataset& data, std::vector<std::string>& findings) {
+  if (to_string(model.scaling.kind) != model.settings.scale)
+    findings.push_back(fmt::format("the features are scaled '{}', not '{}' as the settings say",
+                                   to_string(model.scaling.kind), model.settings.scale));
   if (model.scaling.kind == Scaling::Kind::none) return;
   std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
   for (const Task& task : data.tasks)
@@ -241,8 +249,8 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   return values;
 }
 
-void compare(const Certificate& stated, double tolerance, Verification& check) {
-  const double scale = std::max(1.0, std::abs(check.primal));
+void compare(const Certificate& stated, double tolerance, Verification& check, double least_scale) {
+  const double scale = std::max(least_scale, std::abs(check.primal));
   check.gap = (check.primal - check.dual) / scale;
   check.primal_difference = std::abs(check.primal - stated.primal) / scale;
   check.dual_difference = std::abs(check.dual - stated.dual) / scale;
@@ -252,6 +260,9 @@ void compare(const Certificate& stated, double tolerance, Verification& check) {
   if (!(check.dual_difference <= 1e-7))
     check.findings.push_back(
         fmt::format("the dual value is {:.10g}, not {:.10g} as stated", check.dual, stated.dual));
+  if (check.gap < -1e-7)
+    check.findings.push_back(fmt::format("the dual value {:.10g} is above the objective {:.10g}",
+                                         check.dual, check.primal));
   if (stated.status == "converged" && !(check.gap <= tolerance * (1 + 1e-6) + 1e-9))
     check.findings.push_back(fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}",
                                          check.gap, tolerance));

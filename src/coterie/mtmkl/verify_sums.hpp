@@ -38,8 +38,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
                           const Matrix& X, Index first_row, const PrecomputedMatrices& precomputed,
                           Verification& check, const std::function<void()>& one_done);
 
-// The gap, and what the model says of it.
-void compare(const Certificate& stated, double tolerance, Verification& check);
+// The gap, and what the model says of it. Differences are relative to the objective, or to `least_scale` where that is larger.
+void compare(const Certificate& stated, double tolerance, Verification& check,
+             double least_scale = 1);
 void check_groups(const Model& model, Verification& check);
 
 // Reports every sample that is done.
