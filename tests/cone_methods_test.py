@@ -63,7 +63,7 @@ class Quadratic:
         if self.equal:
             extra = {"A": matrix(np.array([row for row, _ in self.equal])), "b": matrix(np.array([value for _, value in self.equal], float))}
         solved = solvers.coneqp(matrix(self.P), matrix(self.q), matrix(np.array(G)), matrix(np.array(h, float)), dims, **extra)
-        assert solved["status"] == "optimal", solved["status"]
+        assert solved["status"] == "optimal" or solved["relative gap"] <= 1e-7, solved  # it may give up just short of what it was asked for
         return solved["primal objective"]
 
 

@@ -118,7 +118,7 @@ def test_losses_and_class_weights(data, method, loss):
         fits.append(train(data, method, "--loss", loss, "--class-weight", weight, "--scale", "none", data="e.csv"))
         check = data("verify", "m.h5", "e.csv", "--json").json  # which weighs the samples itself
         assert check["holds"] and check["objective"] == pytest.approx(fits[-1]["objective"], rel=1e-9)
-    assert abs(fits[0]["objective"] - fits[1]["objective"]) > 0.02 * fits[0]["objective"]
+    assert abs(fits[0]["objective"] - fits[1]["objective"]) > 1e-3 * fits[0]["objective"]  # ten times what the gaps leave open
 
 
 @pytest.mark.parametrize("method", LINEAR)
@@ -175,7 +175,7 @@ def test_tampering_is_found(data):
 def test_swapped_labels_are_found(data):
     train(data, "cmtl")
     path = data.folder / "m.h5"
-    reseal(path, lambda file: [file["/tasks/" + name].__setitem__(Ellipsis, np.array([text] * 4, "S3")) for name, text in
+    reseal(path, lambda file: [file["/tasks/" + name].__setitem__(Ellipsis, np.array([text] * 4, h5py.string_dtype("utf-8", len(text)))) for name, text in
                                (("negative", b"yes"), ("positive", b"no"))])
     assert "has the labels" in data("verify", "m.h5", "d.csv", code=2).err
 
@@ -189,7 +189,7 @@ def test_other_parameters_are_found(data, parameters, says):
 
     def change(file):
         del file["/settings/parameters"]
-        file["/settings/parameters"] = np.array(changed, f"S{len(changed)}")
+        file["/settings/parameters"] = np.array(changed, h5py.string_dtype("utf-8", len(changed)))
     reseal(data.folder / "m.h5", change)
     assert says in data("verify", "m.h5", "d.csv", code=1).err
 

