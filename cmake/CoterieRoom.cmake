@@ -1,6 +1,7 @@
 # coterie_room(NAME SOURCES ... HEADERS ... TESTS ... USES room... LINKS library...)
 #
-# TEST_ONCE: no numbers that optimisation could change; its tests are left to the other builds.
+# TEST_ONCE: no numbers that optimisation could change, or ones that tests of the released program compare with references; its unit tests are
+# left to the other builds.
 # A room of the house: a static library coterie_NAME that links only the rooms it may use, and a test program
 # coterie_NAME_test for the tests that sit beside the sources.
 

@@ -335,9 +335,7 @@ TEST(Cmtl, RejectsWhatTasksCannotHave) {
     }
     return "";
   };
-  EXPECT_EQ(
-      message({.clusters = 4}),
-      "");  // as many as there are tasks it must be a whole number from 1 to the number of tasks, 3.");
+  EXPECT_EQ(message({.clusters = 4}), "");  // as many as there are tasks
   EXPECT_EQ(message({.clusters = 0}), "clusters is 0; it must be a whole number >= 1.");
   EXPECT_EQ(message({.lambda = 0}), "lambda is 0; it must be a number > 0.");
   EXPECT_EQ(message({.between = 2, .within = 1}),
