@@ -39,8 +39,9 @@ TrainSettings resolve_method(TrainSettings settings, const CLI::App& command) {
       for (const Parameter& parameter : method.parameters) names.push_back(parameter.name);
       own = fmt::format("its --parameters are {}", fmt::join(names, ", "));
     }
-    throw InputError(
-        fmt::format("{} has no meaning for --method {}; {}.", option, method.name, own));
+    const bool of_map = option == "--kernels" || option == "--normalise";
+    throw InputError(fmt::format("{} has no meaning for --method {}{}; {}.", option, method.name,
+                                 of_map ? " without --map kernels" : "", own));
   }
   if (!given("--scale")) settings.scale = usual_scale(settings);
   return settings;

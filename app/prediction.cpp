@@ -121,9 +121,12 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
       if (p == std::ssize(names)) {
         if (new_task.empty())
           throw InputError(fmt::format(
-              "{}: row {} has task '{}', which the model does not know. It knows: {}. Add the task "
-              "with: coterie extend, or score its rows by tasks like it with --new-task.",
-              source, i + 1, name, list_names(known)));
+              "{}: row {} has task '{}', which the model does not know. It knows: {}. {} its rows "
+              "by "
+              "tasks like it with --new-task.",
+              source, i + 1, name, list_names(known),
+              model.settings.method == "coterie" ? "Add the task with: coterie extend, or score"
+                                                 : "Score"));
         add_new(name);
       }
     }

@@ -176,12 +176,15 @@ bool Monitor::step(const Progress& progress) {
   const std::lock_guard lock(mutex_);
   std::string line = fmt::format("{}: ", phase_);
   if (progress.parts > 1) line += fmt::format("part {} of {}, ", progress.part + 1, progress.parts);
-  if (progress.groups == 0)
-    line += fmt::format("first SVMs, {:.1f} s", watch_.seconds());
-  else
-    line += fmt::format("step {}, objective {:.6g}, gap {:.1e}, {} group{}, {:.1f} s",
-                        progress.outer_step, progress.primal, progress.gap, progress.groups,
-                        progress.groups == 1 ? "" : "s", watch_.seconds());
+  if (std::isinf(progress.primal) || (progress.groups == 0 && progress.primal == 0)) {
+    line += fmt::format("first steps, {:.1f} s", watch_.seconds());
+  } else {
+    line += fmt::format("step {}, objective {:.6g}, gap {:.1e}, ", progress.outer_step,
+                        progress.primal, progress.gap);
+    if (progress.groups > 0)
+      line += fmt::format("{} group{}, ", progress.groups, progress.groups == 1 ? "" : "s");
+    line += fmt::format("{:.1f} s", watch_.seconds());
+  }
   if (progress.common) line += " (lambda = inf)";
   line += time_left(progress);
   show(line, false);

@@ -47,9 +47,15 @@ bool is_linear(const Model& model) {
 std::string clusters_text(const Model& model) {
   std::string out = fmt::format("{} in {}\n", plural(std::ssize(model.tasks), "task"),
                                 plural(std::ssize(model.groups), "cluster"));
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    out += fmt::format("  cluster {}, {}\n{}", g + 1, plural(std::ssize(model.groups[g]), "task"),
-                       wrap(group_names(model, g), 4));
+  std::vector<std::string> alone;
+  for (std::size_t g = 0; g < model.groups.size(); ++g) {
+    if (model.groups[g].size() == 1)
+      alone.push_back(group_names(model, g).front());
+    else
+      out += fmt::format("  cluster {}, {}\n{}", g + 1, plural(std::ssize(model.groups[g]), "task"),
+                         wrap(group_names(model, g), 4));
+  }
+  if (!alone.empty()) out += fmt::format("  alone\n{}", wrap(alone, 4));
   return out;
 }
 
@@ -122,7 +128,13 @@ Json json_fit(const Model& model) {
   out["method"] = model.settings.method;
   if (model.settings.method != "coterie") {
     for (const auto& [name, value] : parameters_of(model.settings))
-      out["parameters"][name] = json_number(value);
+      out["parameters"][name] = value == std::floor(value) && std::abs(value) < 1e15
+                                    ? Json(static_cast<Index>(value))
+                                    : json_number(value);
+    if (is_linear(model)) {
+      out["loss"] = model.settings.loss;
+      out["map"] = model.settings.map;
+    }
     out["claim"] = to_string(proof.claim);
   }
   out["status"] = proof.status;

@@ -33,6 +33,8 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   const Certificate& proof = model.certificate;
   const std::string reached =
       fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, model.settings.tolerance);
+  if (interrupted() && proof.gap <= model.settings.tolerance)
+    return "stopped by a signal while better clusters were searched for. What was found was kept.";
   std::string why = fmt::format("stopped after {}", plural(proof.outer_steps, "outer step"));
   std::string what = "Train again with a larger --max-steps or a larger --tolerance.";
   if (interrupted()) {

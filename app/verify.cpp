@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "command.hpp"
+#include "coterie/baseline/method.hpp"
 #include "coterie/baseline/verify_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
@@ -59,7 +60,8 @@ Json json_verification(const Part& part, const Verification& check) {
   return out;
 }
 
-void print_verification(const Part& part, const Verification& check) {
+// `weights_are_shared`: groups are tasks of equal weights, not a reading of them.
+void print_verification(const Part& part, const Verification& check, bool weights_are_shared) {
   const auto value = [](double x) { return fmt::format("{:.10g}", x); };
   const auto small = [](double x) { return fmt::format("{:.1e}", x); };
   if (part.extension) fmt::print("extension {}\n", *part.extension + 1);
@@ -70,10 +72,15 @@ void print_verification(const Part& part, const Verification& check) {
       {"dual value", value(part.stated.dual), value(check.dual), small(check.dual_difference)});
   table.add({"relative gap", small(part.stated.gap), small(check.gap), ""});
   fmt::print("{}", table.text());
-  fmt::print("  largest violation of a constraint {}; groups share their weights exactly: {}\n",
-             small(check.infeasibility), check.groups_exact ? "yes" : "no");
+  fmt::print("  largest violation of a constraint {}", small(check.infeasibility));
+  if (weights_are_shared)
+    fmt::print("; groups share their weights exactly: {}", check.groups_exact ? "yes" : "no");
+  fmt::print("\n");
   if (check.findings.empty())
-    fmt::print("the proof holds: {}\n", proof_text(check.primal, check.gap, part.stated.claim));
+    fmt::print(
+        "the proof holds{}: {}\n",
+        part.stated.status == "converged" ? "" : ", of a fit that stopped short of its tolerance",
+        proof_text(check.primal, check.gap, part.stated.claim));
   for (const std::string& finding : check.findings) fmt::print("  finding: {}\n", finding);
 }
 
@@ -104,7 +111,9 @@ int run_verify(const VerifyOptions& options) {
   if (options.output.json)
     print_json(json_verification(part, check));
   else
-    print_verification(part, check);
+    print_verification(part, check,
+                       method_named(model.settings.method).family == Method::Family::kernel ||
+                           model.settings.method == "metag");
   if (check.findings.empty()) return exit_done;
   fmt::print(stderr, "error: the proof does not hold: {}.\n", fmt::join(check.findings, "; "));
   return exit_failed;

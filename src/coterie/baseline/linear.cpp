@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -188,8 +189,9 @@ struct ModelOptimum {
 };
 
 ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const Point& from,
-                            const Matrix& gradient, double target, int threads) {
-  constexpr Index limit = 2000, every = 5;
+                            const Matrix& gradient, double target, int threads,
+                            const std::function<bool()>& go_on) {
+  constexpr Index limit = 2000, every = 5, patience = 20;
   const Index T = gradient.rows();
   double curvature = 0;
   for (const Quadratic& task : q) curvature += task.A.squaredNorm();
@@ -227,6 +229,7 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
           (gradient + slope).cwiseProduct(Z - from.W).sum() / 2 + optimum.penalty - from.penalty;
       const double gap = optimum.penalty + penalty.conjugate(-slope) + slope.cwiseProduct(Z).sum();
       if ((gap <= target && optimum.change < 0) || last) return optimum;
+      if (iteration > patience && !go_on()) return optimum;  // a long step asks whether to stop
     }
     plain = V + residual;
     V = anderson.next(V, plain);
@@ -319,8 +322,11 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     fit.dual = dual;
     fit.gap = gap;
     fit.steps = steps;
-    const bool go_on =
-        !progress || progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
+    const auto ask = [&] {
+      return !progress ||
+             progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
+    };
+    const bool go_on = ask();
     fit.status = gap <= settings.gap_tolerance ? Status::converged
                  : !go_on                      ? Status::stopped
                                                : Status::step_limit;
@@ -335,8 +341,16 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
     const double target = problem.loss == Loss::square
                               ? 0.5 * settings.gap_tolerance
                               : std::max(0.1 * settings.gap_tolerance, 0.01 * gap);
+    bool asked_to_stop = false;
     const ModelOptimum optimum =
-        minimise_model(q, penalty, point, gradient, target * scale, threads);
+        minimise_model(q, penalty, point, gradient, target * scale, threads, [&] {
+          asked_to_stop = !ask();
+          return !asked_to_stop;
+        });
+    if (asked_to_stop) {
+      fit.status = Status::stopped;
+      return fit;
+    }
     std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
     if (!next) return stalled();
     point = std::move(*next);

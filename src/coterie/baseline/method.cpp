@@ -21,12 +21,12 @@ const std::string powers = "2^-10..2^10";
 
 Parameter positive(const std::string& name, double value, const std::string& help,
                    const std::string& grid = "") {
-  return {name, value, help, "a number > 0", tiny, inf, false, grid, true};
+  return {name, value, help, "a finite number > 0", tiny, inf, false, grid, true};
 }
 
 Parameter count(const std::string& name, double value, const std::string& help,
                 const std::string& grid = "") {
-  return {name, value, help, "a whole number >= 1", 1, 1e6, true, grid};
+  return {name, value, help, "a whole number from 1 to 1000000", 1, 1e6, true, grid};
 }
 
 const Parameter seed = {"seed", 1, "of everything random", "a whole number >= 0", 0, 1e15,
@@ -108,7 +108,8 @@ std::vector<Method> make_methods() {
         count("clusters", 2, "number of clusters", "1,2,4,8"),
         positive("mean", 1, "weight of the mean vector"),
         positive("between", 1, "weight of differences between clusters"),
-        positive("within", 10, "weight of differences within a cluster"),
+        {"within", 10, "weight of differences within a cluster", "a finite number >= between", tiny,
+         inf, false, ""},
         {"centred", 1, "1: differences are from the mean; 0: MALSAR's form, without a mean",
          "0 or 1", 0, 1, true, ""},
         seed}},
@@ -235,9 +236,11 @@ Parameters parameters_of(const TrainSettings& settings) {
   for (const auto& [name, text] : split_parameters(settings.parameters)) {
     const Parameter& parameter = parameter_named(method, name);
     double value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size())
-      value = std::numeric_limits<double>::quiet_NaN();
+    const bool power = text.starts_with("2^");  // as `select` prints them
+    const char* last = text.data() + text.size();
+    const auto [end, problem] = std::from_chars(text.data() + (power ? 2 : 0), last, value);
+    if (problem != std::errc{} || end != last) value = std::numeric_limits<double>::quiet_NaN();
+    if (power) value = std::exp2(value);
     check_parameter(method, parameter, value, text);
     values[name] = value;
   }

@@ -227,7 +227,7 @@ class Search {
   // Its solution, roughly and without a report.
   LinearStart weights(const Groups& groups, const LinearStart& from) {
     constexpr double rough = 1e-3;
-    LinearFit fit = minimise_at(groups, rough, from, {});
+    LinearFit fit = minimise_at(groups, rough, from, [&](const Progress&) { return poll(); });
     return {.W = std::move(fit.W), .b = std::move(fit.b)};
   }
 
@@ -239,7 +239,7 @@ class Search {
       const Index next = std::max(G_, count - std::max<Index>(1, count / 8));
       const SetFunction h = squared_trace_norm(at.W);
       groups = descend(merge(std::move(groups), next, h), next, h);
-      if (next == G_) return groups;
+      if (next == G_ || stopped_) return groups;
       at = weights(groups, at);
     }
   }
@@ -277,7 +277,7 @@ class Search {
         --trials;
         const LinearStart from{.W = fit.W, .b = fit.b};
         LinearFit trial = minimise_at(move.groups, tolerance, from,
-                                      [&](const Progress& p) { return p.dual < goal; });
+                                      [&](const Progress& p) { return p.dual < goal && poll(); });
         if (!(trial.primal < goal)) {
           seen_.insert(move.groups);
           continue;
@@ -302,7 +302,14 @@ class Search {
     p.groups = std::ssize(groups);
     p.part = part;
     p.parts = parts_;
+    last_ = p;
     stopped_ = stopped_ || (progress_ && !progress_(p));
+    return !stopped_;
+  }
+
+  // Whether to go on, with nothing new to tell.
+  bool poll() {
+    stopped_ = stopped_ || (progress_ && !progress_(last_));
     return !stopped_;
   }
 
@@ -323,6 +330,9 @@ class Search {
   const ProgressCallback& progress_;
   Index parts_, reports_ = 0, steps_ = 0;
   bool stopped_ = false;
+  Progress last_{.primal = std::numeric_limits<double>::infinity(),
+                 .dual = -std::numeric_limits<double>::infinity(),
+                 .gap = std::numeric_limits<double>::infinity()};
   std::set<Groups> seen_;
 };
 

@@ -260,6 +260,9 @@ void compare(const Certificate& stated, double tolerance, Verification& check, d
   if (!(check.dual_difference <= 1e-7))
     check.findings.push_back(
         fmt::format("the dual value is {:.10g}, not {:.10g} as stated", check.dual, stated.dual));
+  if (!(std::abs(check.gap - stated.gap) <= 3e-7))
+    check.findings.push_back(
+        fmt::format("the relative gap is {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
   if (check.gap < -1e-7)
     check.findings.push_back(fmt::format("the dual value {:.10g} is above the objective {:.10g}",
                                          check.dual, check.primal));
