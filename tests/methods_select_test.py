@@ -96,7 +96,7 @@ def test_ways_to_judge_and_threads_change_no_bit(data, method, more):
     if "--one-se" in more:  # the simplest of those that are as good
         best = out["grid"][0]
         good = [row for row in out["grid"] if row["score"] >= best["score"] - best["standard_error"]]
-        simplest = max(good, key=lambda row: (row["share"], -row["C"]) if method == "tang" else (row["lambda1"], row["lambda3"]))
+        simplest = max(good, key=lambda row: (row["share"], -row["C"]) if method == "tang" else (row["lambda1"], row["lambda2"], row["lambda3"]))
         assert all(out["chosen"][name] == simplest[name] for name in out["chosen"])
 
 
@@ -171,7 +171,7 @@ def test_killed_and_resumed_gives_the_same_bytes(coterie):
     ("cmtl", ["--parameters", "lambda=a"], "--parameters: lambda has 'a'; each entry must be a number"),
     ("cmtl", ["--parameters", "power=1"], "--parameters names 'power', which --method cmtl does not have. It has lambda, clusters"),
     ("cmtl", ["--parameters", "lambda=1 lambda=2"], "--parameters names 'lambda' twice."),
-    ("cmtl", ["--parameters", "clusters=0..2"], "--parameters: clusters of --method cmtl is '0'; it must be a whole number >= 1."),
+    ("cmtl", ["--parameters", "clusters=0..2"], "--parameters: clusters of --method cmtl is '0'; it must be a whole number from 1 to 1000000."),
     ("cmtl", ["--memory", "20000"], "the folds of --method cmtl need about"),
     ("tang", ["--parameters", "share=0..2:3"], "--parameters: share has '0..2:3'"),
 ])

@@ -143,16 +143,18 @@ TEST(Linear, EveryStepProvesABoundAndLowersTheObjective) {
     ColumnPenalty penalty(0.01, 1e-3);
     const double optimum = minimise(problem, penalty, {.gap_tolerance = 1e-10}).primal;
     double last = std::numeric_limits<double>::infinity();
-    Index calls = 0;
+    Index steps = 0;
     minimise(problem, penalty, {.gap_tolerance = 1e-10}, {}, [&](const Progress& report) {
-      EXPECT_EQ(report.outer_step, calls++);
+      EXPECT_TRUE(report.outer_step == steps ||
+                  report.outer_step == steps + 1);  // a long step reports again
+      steps = report.outer_step;
       EXPECT_LE(report.dual, optimum + 1e-12);
       EXPECT_GE(report.primal, optimum - 1e-10);
       EXPECT_LE(report.primal, last + 1e-14);
       last = report.primal;
       return true;
     });
-    EXPECT_GT(calls, 1);
+    EXPECT_GT(steps, 1);
   }
 }
 

@@ -95,7 +95,7 @@ TEST(MethodGrid, SaysWhatIsWrong) {
   EXPECT_EQ(message("cmtl", "lambda=1,1"),
             "--parameters: lambda has 1 twice; give each value once.");
   EXPECT_EQ(message("cmtl", "lambda=1,0"),
-            "--parameters: lambda of --method cmtl is '0'; it must be a number > 0.");
+            "--parameters: lambda of --method cmtl is '0'; it must be a finite number > 0.");
   EXPECT_EQ(message("cmtl", "clusters=0..2"),
             "--parameters: clusters of --method cmtl is '0'; it must be a whole number >= 1.");
   EXPECT_EQ(message("cmtl", "clusters=1..2:3"),
