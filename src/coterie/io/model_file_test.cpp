@@ -345,7 +345,7 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
   newer[newer.find("version 1") + 8] = '7';
   EXPECT_EQ(read_error(newer),
             "m.h5: was written by a newer coterie: model version 7, this program reads up to "
-            "version 2. Update the program.");
+            "version 3. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
