@@ -17,7 +17,8 @@ namespace coterie::bench {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-const std::vector<std::uint64_t> choosing_seeds = {101, 102, 103}, test_seeds = {11, 12, 13, 14, 15};
+const std::vector<std::uint64_t> choosing_seeds = {101, 102, 103},
+                                 test_seeds = {11, 12, 13, 14, 15};
 constexpr Index fresh_rows = 200;  // per task
 
 // The data, neither so easy that every method finds the groups, nor hopeless.

@@ -269,12 +269,13 @@ TEST(Coclus, ConvexEnds) {
 
 TEST(Coclus, StrongPenaltiesMakeTheirParts) {
   const LinearProblem problem = problem_of(10);
-  const LinearFit fit = fit_coclus(problem, {2, 1e6, 1e6, 1e-2, 1}, exact);
+  // Terms of 1e6 times a nearly vanishing square leave fewer digits than elsewhere.
+  const LinearFit fit = fit_coclus(problem, {2, 1e6, 1e6, 1e-2, 1}, {1e-8, 1000, 1});
   const Vector sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(fit.W - fit.shared).singularValues();
   EXPECT_GT(sigma[1], 0.1);
   EXPECT_LE(sigma[2], 1e-5);
   EXPECT_LE((fit.shared - mean_rows(fit.shared)).norm(), 1e-5);
-  expect_certified(problem, {2, 1e6, 1e6, 1e-2, 1}, fit, 1e-10);
+  expect_certified(problem, {2, 1e6, 1e6, 1e-2, 1}, fit, 1e-8);
 }
 
 TEST(Coclus, ValueFallsWithRankAndRisesWithStrength) {
