@@ -109,7 +109,7 @@ std::vector<Method> make_methods() {
         positive("mean", 1, "weight of the mean vector"),
         positive("between", 1, "weight of differences between clusters"),
         {"within", 10, "weight of differences within a cluster", "a finite number >= between", tiny,
-         inf, false, ""},
+         inf, false, "", true},
         {"centred", 1, "1: differences are from the mean; 0: MALSAR's form, without a mean",
          "0 or 1", 0, 1, true, ""},
         seed}},
