@@ -27,6 +27,7 @@ struct Plan {
   PlantedWeightsSettings settings;
 };
 const std::vector<Plan> plans = {
+    {"equal weights", {Structure::weights, 12, 3, 1000, 8, 0, 0.05}},
     {"weights", {Structure::weights, 12, 3, 200, 8, 0.1, 0.05}},
     {"weights, few rows", {Structure::weights, 12, 3, 40, 20, 0.5, 0.1}},
     {"features", {Structure::features, 12, 3, 200, 10, 0.1, 0.05}},
