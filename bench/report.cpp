@@ -86,7 +86,7 @@ std::string as_text(const Report& report) {
 }
 
 std::string as_markdown(const Report& report) {
-  std::string text = fmt::format("`./run bench {}`: {}.\n\n", report.part, report.about);
+  std::string text = fmt::format("**{}**: {}.\n\n", report.part, report.about);
   if (!report.rows.empty()) {
     const std::vector<std::string> columns = columns_of(report);
     for (const std::string& column : columns) text += "| " + column + " ";

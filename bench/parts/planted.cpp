@@ -350,8 +350,13 @@ std::vector<Report> part_planted(const Options& options) {
       Row row = {{"structure", name}, {"method", contestant.name}, {"parameters", outcome.chosen}};
       for (std::size_t s = 0; s < found.size(); ++s)
         row[fmt::format("seed {}", test_seeds[s])] = fmt::format("{:.2f}", found[s]);
+      const auto accuracy_of = [](const std::vector<Score>& scores) {
+        return fmt::format("{:.1f}", 100 * mean_of(column(scores, &Score::accuracy)));
+      };
       row["mean"] = fmt::format("{:.2f}", mean_of(found));
+      row["accuracy"] = accuracy_of(outcome.by_accuracy);
       row["chosen for it"] = fmt::format("{:.2f}", mean_of(found_best));
+      row["accuracy then"] = accuracy_of(outcome.by_index);
       row["those parameters"] = outcome.chosen_for_index;
       pairs.rows.push_back(std::move(row));
     }
