@@ -10,6 +10,7 @@
 #include "coterie/baseline/coclus.hpp"
 #include "coterie/baseline/method.hpp"
 #include "coterie/io/model_file.hpp"
+#include "method_options.hpp"
 #include "options.hpp"
 #include "report.hpp"
 
@@ -130,8 +131,10 @@ Json json_model(const Model& model) {
 void print_settings(const Model& model) {
   fmt::print("settings\n");
   Table settings({"name", "value"}, "ll");
+  const std::vector<std::string> foreign = foreign_options(model.settings);
   visit_fields(model.settings, [&](const char* name, const auto& value, const char*, const char*) {
-    settings.add({name, fmt::format("{}", value)});
+    if (std::ranges::find(foreign, fmt::format("--{}", name)) == foreign.end())
+      settings.add({name, fmt::format("{}", value)});
   });
   settings.add({"casting", to_string(model.casting)});
   fmt::print("{}\n", settings.text());

@@ -5,15 +5,15 @@
 #include "coterie/baseline/method.hpp"
 
 namespace coterie::app {
-namespace {
 
-// Options that the method has no use for.
-std::vector<std::string> foreign_to(const Method& method, bool mapped) {
+std::vector<std::string> foreign_options(const TrainSettings& settings) {
+  const Method& method = method_named(settings.method);
   if (method.name == "coterie") return {"--parameters", "--loss", "--map"};
   if (method.family == Method::Family::linear) {
     std::vector<std::string> options = {"--C",      "--lambda",     "--norm",
                                         "--solver", "--task-graph", "--task-C"};
-    if (!mapped) options.insert(options.end(), {"--kernels", "--normalise"});
+    if (!parse_map(settings.map).mapped)
+      options.insert(options.end(), {"--kernels", "--normalise"});
     return options;
   }
   std::vector<std::string> options = {"--lambda", "--solver", "--task-graph", "--loss", "--map"};
@@ -23,15 +23,12 @@ std::vector<std::string> foreign_to(const Method& method, bool mapped) {
   return options;
 }
 
-}  // namespace
-
 TrainSettings resolve_method(TrainSettings settings, const CLI::App& command) {
   const Method& method = method_named(settings.method);
-  const bool mapped = parse_map(settings.map).mapped;
   const auto given = [&](const std::string& option) {
     return command.get_option_no_throw(option) != nullptr && command.count(option) > 0;
   };
-  for (const std::string& option : foreign_to(method, mapped)) {
+  for (const std::string& option : foreign_options(settings)) {
     if (!given(option)) continue;
     std::string own = "it has no parameters of its own";
     if (!method.parameters.empty()) {

@@ -100,6 +100,18 @@ def test_names_for_what_the_main_method_does_too(data):
     assert train(data, "mtl")["objective"] == train(data, "coterie", "--lambda", "inf", *options_of("stl"))["objective"]
 
 
+@pytest.mark.parametrize("method, without, among", [
+    ("coterie", {"parameters", "loss", "map"}, {"C", "lambda", "norm", "kernels", "solver"}),
+    ("tang", {"lambda", "norm", "solver", "loss", "map"}, {"C", "kernels", "parameters"}),
+    ("cmtl", {"C", "lambda", "norm", "solver", "kernels", "normalise"}, {"loss", "map", "parameters", "scale"}),
+])
+def test_inspect_shows_the_settings_that_mean_something(data, method, without, among):
+    train(data, method)
+    lines = data("inspect", "m.h5").out.split("settings\n")[1].split("\n\n")[0].splitlines()
+    shown = {line.split()[0] for line in lines[1:]}
+    assert among <= shown and not without & shown
+
+
 def test_pooled_gives_every_task_the_same_decisions(data):
     train(data, "pooled")
     rows = small_rows(tasks=("x",), n=9, seed=5)
