@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "coterie/math/kmeans.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 
@@ -29,10 +29,8 @@ struct Directions {
   Matrix vectors;  // T x T, columns
 };
 Directions directions_of(const Matrix& W) {
-  const Eigen::MatrixXd products = W * W.transpose();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(products);
-  return {eigen.eigenvalues().reverse().cwiseMax(0).cwiseSqrt(),
-          eigen.eigenvectors().rowwise().reverse()};
+  const Spectrum products = spectrum_of(W * W.transpose());
+  return {products.values.reverse().cwiseMax(0).cwiseSqrt(), products.vectors.rowwise().reverse()};
 }
 
 Vector mean_of(const Matrix& W) { return W.colwise().mean().transpose(); }

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "coterie/baseline/partition.hpp"
 #include "coterie/math/kmeans.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 
@@ -24,8 +23,8 @@ Directions leading(const Matrix& Q, Index k) {
   const Index T = Q.rows(), d = Q.cols();
   if (k == 0) return {Matrix(T, 0), Matrix(d, 0)};
   if (k >= std::min(T, d)) return {Matrix::Identity(T, T), Matrix::Identity(d, d)};
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(Q, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  return {svd.matrixU().leftCols(k), svd.matrixV().leftCols(k)};
+  const Svd svd = svd_of(Q);
+  return {svd.U.leftCols(k), svd.V.leftCols(k)};
 }
 
 Matrix row_means(const Matrix& X) { return X.colwise().mean().replicate(X.rows(), 1); }
@@ -51,12 +50,12 @@ class Majorant final : public Penalty {
     const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(T, T);
     const Eigen::MatrixXd A = inverse_A(I);
     if (side == Side::tasks) {
-      outside_.compute(A + inverse_rest * I +
-                       (inverse_free_ - inverse_rest) * kept.U * kept.U.transpose());
+      outside_ = spectrum_of(A + inverse_rest * I +
+                             (inverse_free_ - inverse_rest) * kept.U * kept.U.transpose());
     } else {
       V_ = kept.V;
-      outside_.compute(A + inverse_rest * I);
-      inside_.compute(A + inverse_free_ * I);
+      outside_ = spectrum_of(A + inverse_rest * I);
+      inside_ = spectrum_of(A + inverse_free_ * I);
     }
   }
 
@@ -70,8 +69,6 @@ class Majorant final : public Penalty {
   Matrix P(const Matrix& W) const { return inverse_A(S_inverse(W)); }
 
  private:
-  using Spectrum = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>;
-
   Matrix inverse_A(const Matrix& X) const {
     return inverse_centred_ * X + (inverse_free_ - inverse_centred_) * row_means(X);
   }
@@ -83,8 +80,8 @@ class Majorant final : public Penalty {
   template <typename F>
   Matrix map(const Matrix& X, F f) const {
     const auto by = [&](const Spectrum& S, const Matrix& part) -> Matrix {
-      const Vector factor = S.eigenvalues().unaryExpr(f);
-      return S.eigenvectors() * (factor.asDiagonal() * (S.eigenvectors().transpose() * part));
+      const Vector factor = S.values.unaryExpr(f);
+      return S.vectors * (factor.asDiagonal() * (S.vectors.transpose() * part));
     };
     if (V_.size() == 0) return by(outside_, X);
     const Matrix inside = X * V_;
@@ -187,9 +184,9 @@ CoClusters co_clusters(const Matrix& Q, Index clusters, Index seed) {
                  std::vector<Index>(static_cast<std::size_t>(d), 0)};
   const Index k = std::min({clusters, T, d});
   if (k < 2) return out;
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(Q, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Svd svd = svd_of(Q);
   Matrix points(T + d, k);
-  points << svd.matrixU().leftCols(k), svd.matrixV().leftCols(k);
+  points << svd.U.leftCols(k), svd.V.leftCols(k);
   Vector degree(T + d);
   degree << Q.cwiseAbs().rowwise().sum(), Q.cwiseAbs().colwise().sum().transpose();
   for (Index i = 0; i < T + d; ++i) {

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <map>
 
 #include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -28,8 +29,7 @@ Matrix mean_rows(const Matrix& X) {
 }
 
 Eigen::MatrixXd leading_rows(const Matrix& Q, Index k) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> products(Q * Q.transpose());
-  return products.eigenvectors().rightCols(std::min(k, Q.rows()));
+  return spectrum_of(Q * Q.transpose()).vectors.rightCols(std::min(k, Q.rows()));
 }
 
 // F by plain means. The rest of Q beyond rank k is what its leading directions leave; sums of small eigenvalues would be all rounding.
@@ -128,11 +128,11 @@ struct Palm {
     const Matrix Y = P + pulls_at(problem, P + Q, b).Z / L;
     P = mean_rows(Y) * shrink(p.ridge) + (Y - mean_rows(Y)) * shrink(2 * p.lambda1 + p.ridge);
     const Eigen::MatrixXd Z = Q + pulls_at(problem, P + Q, b).Z / L;
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(Z, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    Vector sigma = svd.singularValues();
+    const Svd svd = svd_of(Z);
+    Vector sigma = svd.sigma;
     for (Index i = 0; i < sigma.size(); ++i)
       sigma[i] *= shrink(i < p.clusters ? p.ridge : 2 * p.lambda2 + p.ridge);
-    Q = svd.matrixU() * sigma.asDiagonal() * svd.matrixV().transpose();
+    Q = svd.U * sigma.asDiagonal() * svd.V.transpose();
     for (Index t = 0; t < b.size(); ++t) {
       double slope = 0;
       for (Index i = 0; i < problem.X[t].rows(); ++i) {
@@ -271,7 +271,7 @@ TEST(Coclus, StrongPenaltiesMakeTheirParts) {
   const LinearProblem problem = problem_of(10);
   // Terms of 1e6 times a nearly vanishing square leave fewer digits than elsewhere.
   const LinearFit fit = fit_coclus(problem, {2, 1e6, 1e6, 1e-2, 1}, {1e-8, 1000, 1});
-  const Vector sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(fit.W - fit.shared).singularValues();
+  const Vector sigma = singular_values(fit.W - fit.shared);
   EXPECT_GT(sigma[1], 0.1);
   EXPECT_LE(sigma[2], 1e-5);
   EXPECT_LE((fit.shared - mean_rows(fit.shared)).norm(), 1e-5);
@@ -324,8 +324,7 @@ TEST(Coclus, OrderAndAxesDoNotMatter) {
     const LinearFit reversed = fit_coclus(reverse_samples(problem), p, exact);
     EXPECT_NEAR(reversed.primal, fit.primal, 1e-9);
     EXPECT_LE((reversed.W - fit.W).norm(), 1e-3);
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(random_matrix(random, 5, 5));
-    const Matrix turn = Eigen::MatrixXd(qr.householderQ());
+    const Matrix turn = orthonormal(random_matrix(random, 5, 5));
     const LinearFit turned = fit_coclus(turn_features(problem, turn), p, exact);
     EXPECT_NEAR(turned.primal, fit.primal, 1e-9);
     EXPECT_LE((turned.W - fit.W * turn).norm(), 1e-3);

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/math/fusion.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -139,8 +139,7 @@ TEST(Flexclus, FollowsTheOrderOfTasksSamplesAndFeatures) {
   const LinearFit other = fit_flexclus(turn_features(problem, reversal), p, tight);
   EXPECT_LE((other.W * reversal - fit.W).norm(), error);
   // Clusters belong to features: a turn of the axes changes the problem.
-  const Matrix Q =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(random_matrix(random, 4, 4)).householderQ();
+  const Matrix Q = orthonormal(random_matrix(random, 4, 4));
   EXPECT_GT(std::abs(fit_flexclus(turn_features(problem, Q), p, tight).primal - fit.primal), 1e-4);
 }
 

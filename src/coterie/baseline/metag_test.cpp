@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "coterie/math/accelerated.hpp"
 #include "coterie/math/fusion.hpp"
 #include "coterie/math/prox.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -177,8 +177,7 @@ TEST(Metag, FollowsTheOrderOfTasksAndSamplesAndTurnsWithFeatures) {
   const Matrix W = fit.W(order, Eigen::all);
   EXPECT_LE((fit_metag(permute_tasks(problem, order), p, tight).W - W).norm(), error);
   EXPECT_LE((fit_metag(reverse_samples(problem), p, tight).W - fit.W).norm(), error);
-  const Matrix Q =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(random_matrix(random, 4, 4)).householderQ();
+  const Matrix Q = orthonormal(random_matrix(random, 4, 4));
   const LinearFit turned = fit_metag(turn_features(problem, Q), p, tight);
   EXPECT_NEAR(turned.primal, fit.primal, 2e-8);
   EXPECT_LE((turned.W - fit.W * Q).norm(), error);
@@ -241,10 +240,7 @@ TEST(Metag, OfTwoOrthonormalTasksIsTheClosedForm) {
   Random random(9);
   LinearProblem problem = clustered_linear(random, {.T = 2, .loss = Loss::square});
   for (Matrix& X : problem.X) {
-    Eigen::MatrixXd centred = X.rowwise() - X.colwise().mean();
-    const Index n = X.rows();
-    X = Eigen::HouseholderQR<Eigen::MatrixXd>(centred).householderQ() *
-        Eigen::MatrixXd::Identity(n, X.cols()) * std::sqrt(static_cast<double>(n));
+    X = orthonormal(X.rowwise() - X.colwise().mean()) * std::sqrt(static_cast<double>(X.rows()));
   }
   const auto a = [&](Index t) -> Vector {
     return problem.X[t].transpose() * problem.c[t].cwiseProduct(problem.y[t]) / 1.1;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -17,13 +15,13 @@
 #include "coterie/math/clip.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/random.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 
 namespace {
 
 using Members = std::vector<Index>;
-using Svd = Eigen::JacobiSVD<Eigen::MatrixXd>;
 
 // lambda sum_g ||W_g||_*^2, a function of the singular values of every group: the squared l1 norm, which is the box norm with
 // weights between 0 and infinity that sum to 1. Its conjugate is the squared l-infinity norm / 4: sum_g sigma_max(Z_g)^2 / (4 lambda).
@@ -36,10 +34,9 @@ class GroupTraceNorms final : public Penalty {
   Matrix prox(const Matrix& Z, double step, double) override {
     Matrix W(Z.rows(), Z.cols());
     for (const Members& g : groups_) {
-      const Eigen::MatrixXd columns = Z(g, Eigen::all).transpose();  // tall: quicker for the SVD
-      const Svd svd(columns, Eigen::ComputeThinU | Eigen::ComputeThinV);
-      const Vector sigma = prox_box_norm(svd.singularValues(), 2 * lambda_ * step, box);
-      W(g, Eigen::all) = svd.matrixV() * sigma.asDiagonal() * svd.matrixU().transpose();
+      const Svd svd = svd_of(Z(g, Eigen::all).transpose());  // tall: quicker
+      const Vector sigma = prox_box_norm(svd.sigma, 2 * lambda_ * step, box);
+      W(g, Eigen::all) = svd.V * sigma.asDiagonal() * svd.U.transpose();
     }
     return W;
   }
@@ -47,7 +44,7 @@ class GroupTraceNorms final : public Penalty {
   double conjugate(const Matrix& Z) override {
     double sum = 0;
     for (const Members& g : groups_)
-      sum += box_norm_conjugate(Svd(Z(g, Eigen::all).transpose()).singularValues(), box);
+      sum += box_norm_conjugate(singular_values(Z(g, Eigen::all).transpose()), box);
     return sum / lambda_;
   }
 
@@ -63,17 +60,14 @@ using SetFunction = std::function<double(const Members&)>;
 
 // Rows in an orthonormal basis of their span: at most T columns, and singular values as before for every set of rows.
 Matrix compact(const Matrix& W) {
-  const Index T = W.rows();
-  if (W.cols() <= T) return W;
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(W.transpose());
-  const Eigen::MatrixXd R = qr.matrixQR().topRows(T).triangularView<Eigen::Upper>();
-  return R.transpose();
+  if (W.cols() <= W.rows()) return W;
+  return W * orthonormal(W.transpose());
 }
 
 SetFunction squared_trace_norm(const Matrix& W) {
   return [W = compact(W)](const Members& g) {
     if (g.empty()) return 0.0;
-    const double norm = Svd(W(g, Eigen::all).transpose()).singularValues().sum();
+    const double norm = singular_values(W(g, Eigen::all).transpose()).sum();
     return norm * norm;
   };
 }
@@ -81,7 +75,7 @@ SetFunction squared_trace_norm(const Matrix& W) {
 SetFunction squared_spectral_norm(const Matrix& Z) {
   return [Z = compact(Z)](const Members& g) {
     if (g.empty()) return 0.0;
-    const double norm = Svd(Z(g, Eigen::all).transpose()).singularValues()[0];
+    const double norm = singular_values(Z(g, Eigen::all).transpose())[0];
     return norm * norm;
   };
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -10,6 +9,7 @@
 #include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/partition.hpp"
 #include "coterie/baseline/ridge.hpp"
+#include "coterie/math/spectrum.hpp"
 #include "coterie/stats/partitions.hpp"
 
 namespace coterie {
@@ -37,8 +37,7 @@ Vector singular_values(const Matrix& W, const std::vector<Index>& group) {
   for (std::size_t a = 0; a < group.size(); ++a)
     for (std::size_t b = 0; b < group.size(); ++b)
       products(static_cast<Index>(a), static_cast<Index>(b)) = W.row(group[a]).dot(W.row(group[b]));
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(products);
-  return eigen.eigenvalues().cwiseMax(0).cwiseSqrt();
+  return eigenvalues(products).cwiseMax(0).cwiseSqrt();
 }
 
 double trace_norms(const Matrix& W, const Groups& groups) {
@@ -270,8 +269,7 @@ TEST(Whom, OrderAndAxesDoNotMatter) {
     EXPECT_NEAR(reversed.primal, fit.primal, near);
     EXPECT_LE((reversed.W - fit.W).norm(), weights_near);
     EXPECT_EQ(reversed.clusters, fit.clusters);
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(random_matrix(random, 4, 4));
-    const Matrix turn = Eigen::MatrixXd(qr.householderQ());
+    const Matrix turn = orthonormal(random_matrix(random, 4, 4));
     const LinearFit turned = fit_whom(turn_features(problem, turn), p, exact);
     EXPECT_NEAR(turned.primal, fit.primal, near);
     EXPECT_LE((turned.W - fit.W * turn).norm(), weights_near);

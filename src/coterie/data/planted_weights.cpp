@@ -1,11 +1,11 @@
 #include "coterie/data/planted_weights.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "coterie/data/planted_samples.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -49,9 +49,7 @@ Vector random_levels(Index count, Random& random) {
 
 // An orthonormal basis of a random plane, as two columns.
 Matrix random_plane(Index d, Random& random) {
-  const Matrix R = random_rows(2, d, random);
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(R.transpose());
-  return qr.householderQ() * Eigen::MatrixXd::Identity(d, 2);
+  return orthonormal(random_rows(2, d, random).transpose());
 }
 
 void plant_centres(const PlantedWeightsSettings& s, Random& random, PlantedWeights& planted) {

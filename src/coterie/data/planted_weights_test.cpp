@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <set>
+
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -21,10 +22,6 @@ Matrix members(const PlantedWeights& planted, Index c) {
   for (std::size_t t = 0; t < planted.cluster.size(); ++t)
     if (planted.cluster[t] == c) rows.push_back(static_cast<Index>(t));
   return planted.W(rows, Eigen::all);
-}
-
-Vector singular_values(const Matrix& A) {
-  return Eigen::JacobiSVD<Eigen::MatrixXd>(A).singularValues();
 }
 
 TEST(PlantedWeights, HaveTheShapeAskedFor) {

@@ -55,7 +55,7 @@ std::string show(std::string_view found) {
     } else {
       shown += found.substr(0, length);
     }
-    found.remove_prefix(std::max<std::size_t>(1, length));
+    found.remove_prefix(length == 0 ? 1 : length);
   }
   return shown + "'";
 }

@@ -57,7 +57,7 @@ TEST(Accelerated, MeetsTheOptimalityConditionsOfTheLasso) {
     std::vector<double> objectives;
     const Accelerated result = minimise_accelerated(
         lasso.composite(), Matrix::Ones(30, 1),
-        {.tolerance = 1e-9, .max_iterations = 10000, .L = 1e-3, .monotone = monotone},
+        {.tolerance = 1e-10, .max_iterations = 10000, .L = 1e-3, .monotone = monotone},
         [&](Index, double objective) {
           objectives.push_back(objective);
           return true;

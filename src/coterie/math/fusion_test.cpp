@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,6 +10,7 @@
 
 #include "coterie/math/prox.hpp"
 #include "coterie/math/random.hpp"
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 namespace {
@@ -272,8 +272,7 @@ TEST(VectorFusion, TurnsAndPermutesWithItsRows) {
   Random random(9);
   const Matrix Z = random_matrix(random, 7, 4);
   const VectorFusion fusion = fuse_vectors(Z, 0.2, 1e-12);
-  const Matrix Q =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(random_matrix(random, 4, 4)).householderQ();
+  const Matrix Q = orthonormal(random_matrix(random, 4, 4));
   EXPECT_LE((fuse_vectors(Z * Q, 0.2, 1e-12).U - fusion.U * Q).norm(), 1e-5);
   const std::vector<Index> order{3, 1, 6, 0, 2, 5, 4};
   const Matrix permuted = fusion.U(order, Eigen::all);

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "coterie/math/spectrum.hpp"
 
 namespace coterie {
 
@@ -32,10 +33,9 @@ double scale_on_task(const Kernel& kernel, const Matrix& X, const Task& task,
   if (!tail) return K.trace() / static_cast<double>(n) - K.sum() / static_cast<double>(n * n);
   const Eigen::MatrixXd centre =
       Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1 / static_cast<double>(n));
-  const Eigen::MatrixXd centred = centre * K * centre;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(centred, Eigen::EigenvaluesOnly);
+  const Vector spectrum = eigenvalues(centre * K * centre);
   double sum = 0;  // eigenvalues come in increasing order
-  for (Index i = 0; i + normalisation.h < n; ++i) sum += eigen.eigenvalues()[i];
+  for (Index i = 0; i + normalisation.h < n; ++i) sum += spectrum[i];
   return sum / static_cast<double>(n);
 }
 

@@ -1,0 +1,34 @@
+#include "coterie/math/spectrum.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+#include <algorithm>
+
+namespace coterie {
+
+Svd svd_of(const Eigen::MatrixXd& A) {
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(A, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  return {svd.matrixU(), svd.singularValues(), svd.matrixV()};
+}
+
+Vector singular_values(const Eigen::MatrixXd& A) {
+  return Eigen::JacobiSVD<Eigen::MatrixXd>(A).singularValues();
+}
+
+Spectrum spectrum_of(const Eigen::MatrixXd& A) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(A);
+  return {eigen.eigenvalues(), eigen.eigenvectors()};
+}
+
+Vector eigenvalues(const Eigen::MatrixXd& A) {
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(A, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+Eigen::MatrixXd orthonormal(const Eigen::MatrixXd& A) {
+  const Index columns = std::min(A.rows(), A.cols());
+  return Eigen::HouseholderQR<Eigen::MatrixXd>(A).householderQ() *
+         Eigen::MatrixXd::Identity(A.rows(), columns);
+}
+
+}  // namespace coterie
