@@ -22,15 +22,15 @@ struct DemoOptions {
   OutputOptions output;
 };
 
-struct Method {
+struct Contestant {
   std::string name, lambda, meaning;
 };
-const Method methods[] = {{"STL", "0", "every task by itself"},
-                          {"MTL", "inf", "one kernel for all tasks"},
-                          {"coterie", "0.1max", "tasks drawn together"}};
+const Contestant contestants[] = {{"STL", "0", "every task by itself"},
+                                  {"MTL", "inf", "one kernel for all tasks"},
+                                  {"coterie", "0.1max", "tasks drawn together"}};
 
 struct Outcome {
-  Method method;
+  Contestant method;
   Model model;
   Evaluation held_out;
   double seconds = 0;
@@ -46,7 +46,7 @@ std::vector<Outcome> run_methods(const DemoOptions& options, const Samples& trai
   monitor.phase("preparing kernels");
   const Prepared prepared = prepare(std::move(data), settings, {}, options.threads);
   std::vector<Outcome> outcomes;
-  for (const Method& method : methods) {
+  for (const Contestant& method : contestants) {
     monitor.phase("fitting " + method.name);
     settings.lambda = method.lambda;
     Stopwatch watch;
