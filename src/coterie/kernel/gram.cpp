@@ -105,6 +105,22 @@ void check_precomputed(const Kernel& kernel, const Matrix& P, Index rows) {
             name, i + 1, j + 1, P(i, j), j + 1, i + 1, P(j, i)));
 }
 
+// How many unit roundings the values of a kernel may be off, relative to sqrt(K_ii K_jj). docs/maths.md (47).
+double roundings_of(const Kernel& kernel, Index power, Index features) {
+  const double d = static_cast<double>(kernel.columns.empty() ? features : std::ssize(kernel.columns));
+  const double p = static_cast<double>(power);
+  switch (kernel.kind) {
+    case Kind::gauss:
+      return 0.75 * (d + 6) / kCancelled + 4 * p + 6;
+    case Kind::laplace:
+      return d + 4 * p + 8;
+    case Kind::precomputed:
+      return 8;
+    default:
+      return p * (2 * d + 16);
+  }
+}
+
 // What would go wrong later, task by task: zero vectors that must be normalised, negative features under chi2, numbers too large.
 void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>& kernels,
                 const RootPlan& plan, const FeatureRoots& roots) {
@@ -249,7 +265,7 @@ void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors) {
   std::vector<KernelTerm> terms;
   for (Index m = 0; m < divisors.size(); ++m) {
     terms.push_back(tasks.front().powers().term(m));
-    terms.back().factor /= divisors[m];
+    terms.back().divisor *= divisors[m];
   }
   const auto powers = std::make_shared<const KernelPowers>(std::move(terms));
   for (TaskGrams& task : tasks) task = TaskGrams(task, powers);
@@ -310,7 +326,9 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
     if (kernel.kind == Kind::precomputed)
       check_precomputed(kernel, find_precomputed(kernel, precomputed), data.X.rows());
 
-  const RootPlan plan = plan_roots(kernels, largest_C);
+  RootPlan plan = plan_roots(kernels, largest_C);
+  for (std::size_t m = 0; m < kernels.size(); ++m)
+    plan.terms[m].roundings = roundings_of(kernels[m], plan.terms[m].power, data.X.cols());
   const auto roots = std::make_shared<FeatureRoots>(data.X, plan.roots, precomputed);
   for (const Task& task : data.tasks) check_task(data, task, kernels, plan, *roots);
 
@@ -326,6 +344,10 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
     for (Index m = 0; m < std::ssize(kernels); ++m)
       if (kernels[m].kind == Kind::precomputed)
         check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
+
+  const auto exact = std::make_shared<const ExactKernels>(data.X, kernels, precomputed);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    grams.tasks[t].define_by(exact, data.tasks[t].rows);
 
   Divisors found = find_divisors(grams.tasks, kernels, normalisation, threads);
   divide(grams.tasks, found.values);

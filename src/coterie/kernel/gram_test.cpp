@@ -199,7 +199,7 @@ TEST(KernelPowers, FollowTheirDefinition) {
     for (std::size_t m = 0; m < terms.size(); ++m) {
       const Vector& root = terms[m].root == 0 ? a : b;
       const Vector K =
-          terms[m].factor * root.array().pow(static_cast<double>(terms[m].power)).matrix();
+          root.array().pow(static_cast<double>(terms[m].power)).matrix() / terms[m].divisor;
       expected += theta[static_cast<Index>(m)] * K;
       EXPECT_NEAR(products[static_cast<Index>(m)], K.dot(beta), 1e-13 * static_cast<double>(count));
     }

@@ -27,8 +27,6 @@ std::mutex blas_mutex;
 int blas_users = 0;
 int blas_threads = 1;
 
-// Below this part of |x|^2 + |z|^2 the difference |x|^2 + |z|^2 - 2 x'z has lost too many digits (about ten remain).
-constexpr double kCancelled = 1e-6;
 
 int narrow(Index n) {
   assert(n <= std::numeric_limits<int>::max());

@@ -22,6 +22,9 @@ Vector squared_norms(const Matrix& X);
 // Takes the mean off the points when it is farther from 0 than they are from it; false: nothing was done.
 bool centre_if_far(Matrix& X);
 
+// Below this part of |x|^2 + |z|^2 the difference |x|^2 + |z|^2 - 2 x'z has lost too many digits.
+constexpr double kCancelled = 0.02;
+
 // products <- |x_i - x_j|^2 for one i and j in columns, from the inner products with x_i and the squared norms of the points (`own`
 // of x_i, `norms` of the columns), around whatever centre. What cancels is computed directly from the rows of X, so that the
 // distance of two equal points is exactly 0.

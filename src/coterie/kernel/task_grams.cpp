@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -92,7 +93,7 @@ KernelPowers::Recipe KernelPowers::recipe(ConstVectorRef theta) const {
     Index length = 0;
     for (std::size_t k = 0; k < chain.size(); ++k) {
       const double weight = theta[chain[k].kernel];
-      recipe.weight[chain[k].place] = weight > 0 ? weight * term(chain[k].kernel).factor : 0;
+      recipe.weight[chain[k].place] = weight > 0 ? weight / term(chain[k].kernel).divisor : 0;
       if (weight > 0) length = static_cast<Index>(k) + 1;
     }
     recipe.length.push_back(length);
@@ -154,7 +155,7 @@ void KernelPowers::products(const double* const* values, const double* beta, Ind
       }
     }
   });
-  for (Index m = 0; m < M(); ++m) out[m] = term(m).factor * sum_of(sums[m]);
+  for (Index m = 0; m < M(); ++m) out[m] = sum_of(sums[m]) / term(m).divisor;
 }
 
 TaskGrams::TaskGrams(std::vector<Matrix> matrices) {
@@ -189,6 +190,23 @@ void TaskGrams::root_values(std::span<const Index> rows, std::span<const Index> 
 
 void TaskGrams::root_diagonals(std::span<const Index> rows, double* const* out) const {
   source_->diagonals(places(rows), out);
+}
+
+Matrix TaskGrams::kernel_diagonals() const {
+  std::vector<std::vector<double>> roots(static_cast<std::size_t>(powers_->roots()), std::vector<double>(samples_.size()));
+  std::vector<double*> out;
+  for (std::vector<double>& root : roots) out.push_back(root.data());
+  source_->diagonals(samples_, out.data());
+  Matrix diagonals(n(), M());
+  for (Index m = 0; m < M(); ++m) {
+    const KernelTerm& term = powers_->term(m);
+    const std::vector<double>& root = roots[static_cast<std::size_t>(term.root)];
+    for (Index i = 0; i < n(); ++i) {
+      const double r = root[static_cast<std::size_t>(i)];
+      diagonals(i, m) = (r == 1 ? 1 : std::pow(r, static_cast<double>(term.power))) / term.divisor;
+    }
+  }
+  return diagonals;
 }
 
 Matrix TaskGrams::kernel(Index m) const {
@@ -227,15 +245,24 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::vector<Index> places;
   for (const Index i : samples) places.push_back(whole.samples()[static_cast<std::size_t>(i)]);
   const bool stored = whole.n() > 0 && whole.source().stored_row(0, 0) != nullptr;
-  if (!stored) return TaskGrams(whole.shared_source(), whole.shared_powers(), std::move(places));
+  std::vector<Index> rows;
+  if (whole.exact())
+    for (const Index i : samples) rows.push_back(whole.exact_rows()[static_cast<std::size_t>(i)]);
+  if (!stored) {
+    TaskGrams some(whole.shared_source(), whole.shared_powers(), std::move(places));
+    some.define_by(whole.exact(), std::move(rows));
+    return some;
+  }
   const Index n = std::ssize(places);
   std::vector<Matrix> roots(static_cast<std::size_t>(whole.powers().roots()), Matrix(n, n));
   std::vector<double*> out;
   for (Matrix& root : roots) out.push_back(root.data());
   whole.source().values(places, places, out.data(), n);
   std::iota(places.begin(), places.end(), Index{0});
-  return TaskGrams(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
-                   std::move(places));
+  TaskGrams some(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
+                 std::move(places));
+  some.define_by(whole.exact(), std::move(rows));
+  return some;
 }
 
 Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,

@@ -1,6 +1,6 @@
 // The Gram matrices of one task, kept as few matrices. docs/maths.md (36).
 //
-//   K^m_ij = factor_m (R_ij)^power_m,     R the root of kernel m
+//   K^m_ij = (R_ij)^power_m / divisor_m,     R the root of kernel m
 //
 // Gaussians whose widths are halves of each other are powers of the widest (4, 16, ..), poly:2 is the square of linear: the ten
 // kernels of the paper have two roots, and a pair of samples takes 16 bytes instead of 80. The powers are a few multiplications,
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/math/types.hpp"
 
 namespace coterie {
@@ -20,7 +21,8 @@ namespace coterie {
 struct KernelTerm {
   Index root = 0;
   Index power = 1;
-  double factor = 1;
+  double divisor = 1;
+  double roundings = 0;  // |K_ij - truth| <= roundings * unit rounding * sqrt(K_ii K_jj)
   bool operator==(const KernelTerm&) const = default;
 };
 
@@ -54,7 +56,7 @@ class KernelPowers {
 
   // What mix needs of weights: which kernels, and the roots they come from.
   struct Recipe {
-    std::vector<double> weight;  // factor included, in the order of the chains
+    std::vector<double> weight;  // divided by the divisor, in the order of the chains
     std::vector<Index> length;   // links of every chain that are needed
     bool needs(Index root) const { return length[static_cast<std::size_t>(root)] > 0; }
   };
@@ -87,12 +89,19 @@ class TaskGrams {
   TaskGrams(std::shared_ptr<const RootSource> source, std::shared_ptr<const KernelPowers> powers,
             std::vector<Index> samples);
 
-  // The same roots under other factors.
-  TaskGrams(const TaskGrams& other, std::shared_ptr<const KernelPowers> powers)
-      : source_(other.source_),
-        powers_(std::move(powers)),
-        samples_(other.samples_),
-        in_order_(other.in_order_) {}
+  // The same roots under other divisors.
+  TaskGrams(const TaskGrams& other, std::shared_ptr<const KernelPowers> powers) : TaskGrams(other) {
+    powers_ = std::move(powers);
+  }
+
+  // The kernels from their definition, without the divisors: sample i of the task is row rows[i] there. Without it the values of the roots
+  // are the definition.
+  void define_by(std::shared_ptr<const ExactKernels> exact, std::vector<Index> rows) {
+    exact_ = std::move(exact);
+    exact_rows_ = std::move(rows);
+  }
+  const std::shared_ptr<const ExactKernels>& exact() const { return exact_; }
+  const std::vector<Index>& exact_rows() const { return exact_rows_; }
 
   Index n() const { return std::ssize(samples_); }
   Index M() const { return powers_ ? powers_->M() : 0; }
@@ -110,6 +119,8 @@ class TaskGrams {
   const double* stored_row(Index root, Index i) const {
     return in_order_ ? source_->stored_row(root, i) : nullptr;
   }
+  // K^m_ii of samples, n x M.
+  Matrix kernel_diagonals() const;
   // The whole matrix of one kernel.
   Matrix kernel(Index m) const;
   // sum_m theta_m K^m, the whole matrix.
@@ -122,6 +133,8 @@ class TaskGrams {
   std::shared_ptr<const KernelPowers> powers_;
   std::vector<Index> samples_;
   bool in_order_ = false;  // sample i of the task is sample i of the source
+  std::shared_ptr<const ExactKernels> exact_;
+  std::vector<Index> exact_rows_;
 };
 
 // Some samples of a task, in any order, perhaps repeated: what is stored is copied, what is computed when asked for stays so.

@@ -9,12 +9,14 @@
 namespace coterie {
 
 Evaluator::Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std::vector<Index> row,
-                     const FitSettings& settings, Workspace& workspace)
+                     const FitSettings& settings, Workspace& workspace, KeepGoing keep_going)
     : problem_(problem),
       tasks_(std::move(tasks)),
       row_(std::move(row)),
       threads_(settings.threads),
-      workspace_(workspace) {
+      workspace_(workspace),
+      keep_going_(std::move(keep_going)),
+      ridge_(Vector::Zero(std::ssize(tasks_))) {
   const bool newton = settings.solver == Solver::newton;
   double area = 0;
   for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
@@ -37,8 +39,13 @@ Evaluator::Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std:
       svm = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n), problem.C[i],
                                       newton ? kWhole : n,
                                       memory * static_cast<double>(n * n) / area);
+    svm->gram().watch(keep_going_);
     svms_[static_cast<std::size_t>(k)] = svm.get();
   });
+}
+
+Evaluator::~Evaluator() {
+  for (TaskSvm* svm : svms_) svm->gram().watch({});
 }
 
 template <typename AtTask>
@@ -56,7 +63,7 @@ std::vector<TaskState> Evaluator::evaluate(const Matrix& theta, const std::vecto
                                            double svm_tolerance) {
   return gather([&](std::size_t i) {
     return evaluate_task(*svms_[i], theta.row(row_[i]).transpose(), start[i], svm_tolerance,
-                         *workspace_.rows, kept_);
+                         *workspace_.rows, kept_, ridge_[static_cast<Index>(i)], keep_going_);
   });
 }
 
@@ -74,7 +81,7 @@ std::vector<TaskState> Evaluator::resume(const Matrix& theta, const std::vector<
     if (same) svms_[i]->gram().set_weights(theta_i);
     return same ? std::move(last.state)
                 : evaluate_task(*svms_[i], theta_i, start[i], svm_tolerance, *workspace_.rows,
-                                kept_);
+                                kept_, 0, keep_going_);
   });
   svm_solves -= std::count(resumed.begin(), resumed.end(), 1);
   return states;
@@ -88,7 +95,8 @@ void Evaluator::remember(const Matrix& theta, const std::vector<TaskState>& stat
 }
 
 void Evaluator::restore(const Matrix& theta) {
-  for (std::size_t k = 0; k < svms_.size(); ++k) svms_[k]->gram().set_weights(theta.row(row_[k]));
+  for (std::size_t k = 0; k < svms_.size(); ++k)
+    svms_[k]->gram().set_weights(theta.row(row_[k]), ridge_[static_cast<Index>(k)]);
 }
 
 void Evaluator::add_curvatures(std::vector<TaskState>& states) {
@@ -106,6 +114,28 @@ double Evaluator::count_left_out(std::vector<TaskState>& states, TaskSvm::Outsid
   double sum = 0;
   for (const TaskState& state : states) sum += state.left_out;
   return sum;
+}
+
+std::vector<TaskProof> Evaluator::rounded_proofs(const Matrix& theta,
+                                                 const std::vector<TaskState>& states) const {
+  std::vector<TaskProof> proofs;
+  for (std::size_t k = 0; k < svms_.size(); ++k)
+    proofs.push_back(rounded_proof(problem_.grams[static_cast<std::size_t>(tasks_[k])], *svms_[k],
+                                   states[k], theta.row(row_[k]).transpose()));
+  return proofs;
+}
+
+std::vector<TaskProof> Evaluator::careful_proofs(const Matrix& theta,
+                                                 const std::vector<TaskState>& states) const {
+  std::vector<TaskProof> proofs(svms_.size());
+  parallel_for(std::ssize(svms_), threads_, [&](Index k) {
+    const std::size_t i = static_cast<std::size_t>(k);
+    const std::size_t t = static_cast<std::size_t>(tasks_[i]);
+    proofs[i] = careful_proof(problem_.grams[t], problem_.y[t], problem_.C[t],
+                              theta.row(row_[i]).transpose(), all_alpha(states, i),
+                              states[i].svm.bias, keep_going_);
+  });
+  return proofs;
 }
 
 bool Evaluator::grow(std::vector<TaskState>& states) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "coterie/mtmkl/fit.hpp"
+#include "coterie/mtmkl/proof.hpp"
 
 namespace coterie {
 
@@ -12,8 +13,17 @@ class Evaluator {
  public:
   // Task k of this evaluator is tasks[k] of the problem, and has row[k] of every theta. The workspace must have room for all
   // tasks of the problem, and like the problem outlives this.
+  // `keep_going` is asked, by any thread, within everything that takes long: false makes it throw Stopped.
   Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std::vector<Index> row,
-            const FitSettings& settings, Workspace& workspace);
+            const FitSettings& settings, Workspace& workspace, KeepGoing keep_going = {});
+  ~Evaluator();
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  // Of every task's kernel, (53); 0 at first.
+  void set_ridges(Vector ridge) { ridge_ = std::move(ridge); }
+  const Vector& ridges() const { return ridge_; }
+  const Vector& costs(std::size_t k) const { return svms_[k]->C(); }  // of its set
 
   Index svm_solves = 0;
 
@@ -42,6 +52,12 @@ class Evaluator {
   bool has_all() const;
   bool knows_outside() const;
 
+  // What every task brings to a proof, with bounds of its rounding: from the states, whose losses outside have been counted, or anew.
+  std::vector<TaskProof> rounded_proofs(const Matrix& theta,
+                                        const std::vector<TaskState>& states) const;
+  std::vector<TaskProof> careful_proofs(const Matrix& theta,
+                                        const std::vector<TaskState>& states) const;
+
   // Over all samples.
   Vector all_alpha(const std::vector<TaskState>& states, std::size_t k) const {
     return svms_[k]->spread(states[k].svm.alpha);
@@ -60,6 +76,8 @@ class Evaluator {
   std::vector<Index> tasks_, row_;
   int threads_;
   Workspace& workspace_;
+  KeepGoing keep_going_;
+  Vector ridge_;        // [task]
   Index kept_ = kKept;  // of objective.hpp
   std::vector<TaskSvm*> svms_;
 };

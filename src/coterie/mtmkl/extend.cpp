@@ -112,7 +112,7 @@ std::vector<TaskGrams> grams_of(const Model& model, const Dataset& scaled, doubl
   std::vector<KernelTerm> terms;
   for (Index m = 0; m < model.divisors.size(); ++m) {
     terms.push_back(tasks.front().powers().term(m));
-    terms.back().factor = 1 / model.divisors[m];
+    terms.back().divisor = model.divisors[m];
   }
   const auto powers = std::make_shared<const KernelPowers>(std::move(terms));
   for (TaskGrams& task : tasks) task = TaskGrams(task, powers);

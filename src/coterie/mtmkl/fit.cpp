@@ -43,6 +43,8 @@ std::string to_string(Status status) {
       return "stopped";
     case Status::stalled:
       return "stalled";
+    case Status::precision:
+      return "precision";
   }
   return "";
 }
@@ -53,14 +55,9 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   const Index T = problem.T();
   const Index M = problem.M();
   const std::vector<Part> parts = split_into_parts(problem);
-  // The gaps of the parts add up to at most gap_tolerance max(1, |primal|): each may use its objective's share of it, or
-  // its share of the 1, so half of both is safe when there are several.
-  const double floor = 1 / static_cast<double>(parts.size());
+  // Each part reaches a gap relative to its own objective, so that their sum does.
   FitSettings part_settings = settings;
-  if (parts.size() > 1) {
-    part_settings.gap_tolerance *= 0.5;
-    part_settings.threads = 1;  // the parts run side by side instead
-  }
+  if (parts.size() > 1) part_settings.threads = 1;  // the parts run side by side instead
   Workspace own;
   Workspace& shared = workspace ? *workspace : own;
   shared.tasks.resize(static_cast<std::size_t>(T));
@@ -79,7 +76,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     report.parts = std::ssize(parts);
     report.common = std::isinf(problem.lambda);
     const std::size_t i = static_cast<std::size_t>(k);
-    results[i] = solve_part(problem, parts[i], part_settings, floor, serial, report, start, shared);
+    results[i] = solve_part(problem, parts[i], part_settings, serial, report, start, shared);
   });
 
   Fit fit;
@@ -88,26 +85,27 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   fit.bias.resize(T);
   fit.task_objective.resize(T);
   fit.nu = Matrix::Zero(std::ssize(problem.graph), M);
+  double error = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part& part = parts[k];
     PartResult& result = results[k];
-    fit.primal += result.x.primal;
-    fit.dual += result.dual;
+    fit.primal += result.proof.primal;
+    fit.dual += result.proof.dual;
+    error += result.proof.error;
     fit.outer_steps = std::max(fit.outer_steps, result.outer_steps);
     fit.svm_solves += result.svm_solves;
     fit.cycle = std::max(fit.cycle, result.cycle);
     fit.theta_iterations += result.theta_iterations;
     for (std::size_t i = 0; i < part.tasks.size(); ++i) {
       const Index t = part.tasks[i];
-      TaskState& task = result.x.tasks[i];
-      fit.theta.row(t) = result.x.theta.row(part.unit[i]);
+      fit.theta.row(t) = result.theta.row(part.unit[i]);
       fit.alpha[static_cast<std::size_t>(t)] = std::move(result.alpha[i]);
-      fit.bias[t] = task.svm.bias;
-      fit.task_objective[t] = task.svm.primal + task.left_out;
+      fit.bias[t] = result.bias[static_cast<Index>(i)];
+      fit.task_objective[t] = result.objective[static_cast<Index>(i)];
     }
     for (std::size_t i = 0; i < part.edges.size(); ++i)
       fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));
-    for (const std::vector<Index>& units : result.x.groups) {
+    for (const std::vector<Index>& units : result.groups) {
       std::vector<Index> members;
       for (std::size_t i = 0; i < part.tasks.size(); ++i)
         if (std::find(units.begin(), units.end(), part.unit[i]) != units.end())
@@ -118,7 +116,8 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
       fit.status = result.status;
   }
   std::sort(fit.groups.begin(), fit.groups.end());
-  fit.gap = (fit.primal - fit.dual) / std::max(1.0, std::abs(fit.primal));
+  fit.gap = (fit.primal - fit.dual) / fit.primal;
+  fit.bound = error / fit.primal;
   return fit;
 }
 

@@ -5,7 +5,8 @@
 //
 //   primal(theta, w, b)  >=  optimum  >=  dual(alpha, nu),
 //
-// and the loop stops when  primal - dual <= gap_tolerance * max(1, |primal|).
+// with a bound of its rounding error, and the loop stops when  primal - dual + error <= gap_tolerance * primal.
+// The best proof seen is the one that is returned.
 // Parts of the task graph that no edge connects are separate problems and are solved as such: lambda = 0 is T of them. For
 // lambda = inf all tasks of a part share one theta.
 #pragma once
@@ -22,7 +23,8 @@
 
 namespace coterie {
 
-enum class Status { converged, step_limit, stopped, stalled };
+// precision: doubles cannot tell whether the gap is within the tolerance.
+enum class Status { converged, step_limit, stopped, stalled, precision };
 std::string to_string(Status status);
 
 // What the gap of a fit proves.
@@ -65,7 +67,8 @@ struct Fit {
   Vector task_objective;      // T, primal value of every task's SVM at theta
   Matrix nu;                  // edges x M; rows of zeros where lambda is 0 or infinite
   Groups groups;
-  double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
+  double primal = 0, dual = 0, gap = 0;  // gap relative to primal
+  double bound = 0;                      // of the rounding error of the gap, relative to primal
   Index outer_steps = 0;                 // of the part that took most
   Index svm_solves = 0, theta_iterations = 0;
   Index cycle =

@@ -38,12 +38,14 @@ Eigen::MatrixXd lower_half(MixedGram& K, const std::vector<Index>& places) {
 }  // namespace
 
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance, RowPool& pool, Index kept) {
+                        double svm_gap_tolerance, RowPool& pool, Index kept, double ridge,
+                        const KeepGoing& keep_going) {
   MixedGram& K = task.gram();
-  K.set_weights(theta);
+  K.set_weights(theta, ridge);
   K.lend(pool.take());
   TaskState state;
-  state.svm = task.solve(start, {.gap_tolerance = svm_gap_tolerance});
+  state.svm =
+      task.solve(start, {.gap_tolerance = svm_gap_tolerance, .keep_going = keep_going});
   const Vector beta = task.y().cwiseProduct(state.svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) state.support.push_back(k);

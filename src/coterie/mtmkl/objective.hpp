@@ -28,11 +28,13 @@ struct TaskState {
   Matrix drift;             // free x M, d beta / d theta = -P r, (38)
 };
 
-// Solves the SVM at theta, warm-started from `start` (empty: cold). Rows of the kernel are borrowed from the pool meanwhile. At most `kept` free
+// Solves the SVM at theta, warm-started from `start` (empty: cold), with a ridge on K(theta) if one is wanted, docs/maths.md (53): value,
+// curvature and alpha are then those of the smoothed J_t, the gradient is exact for its alpha. Rows of the kernel are borrowed from the pool meanwhile. At most `kept` free
 // support vectors have their kernel kept for the curvature; of more it is mixed again, to the same bits.
 constexpr Index kKept = 256;
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance, RowPool& pool, Index kept = kKept);
+                        double svm_gap_tolerance, RowPool& pool, Index kept = kKept,
+                        double ridge = 0, const KeepGoing& keep_going = {});
 
 // Sets H and drift of a state, whose theta must be the one that the task was evaluated at last.
 void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool);

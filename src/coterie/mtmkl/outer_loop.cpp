@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -13,23 +12,52 @@ namespace coterie {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Theta steps on large graphs cost more than SVMs: they are solved less closely.
+constexpr std::size_t kLargeGraph = 10'000;
+// The share of the user's gap to which a theta step is solved that decides which edges are fused.
+double closeness_of_groups(const Part& part) {
+  return part.graph.size() > kLargeGraph ? 1e-2 : 1e-3;
+}
+// Steps in a row that neither lower the objective nor bring the dual value closer, before the solver gives up.
+constexpr int kMostFailures = 8;
+// A smoothed problem is made sharper by this factor when what is left of its gap is mostly due to the ridge.
+constexpr double kSharper = 0.1;
+// Rounding below this part of the target does not matter; above, it is worth a careful proof.
+constexpr double kNegligible = 0.05;
+
+// The objective of a part at theta, with all that the next step needs.
+struct Iterate {
+  Matrix theta;  // units x M
+  std::vector<TaskState> tasks;
+  Groups groups;        // of units
+  double primal = 0;    // with the ridges of (53), without the losses of samples left out
+  double plain = 0;     // without ridges
+  double left_out = 0;  // those losses, where they were counted
+  bool counted = false;  // over all samples: plain + left_out is the objective of the whole problem
+  Matrix g;             // units x M
+};
+
+// The functions of one part: objective, dual value, theta step. Where an iterate was evaluated, the SVMs are at its weights.
 class PartSolver {
  public:
   PartSolver(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-             double floor, Workspace& workspace)
+             Workspace& workspace, KeepGoing keep_going)
       : problem_(problem),
         part_(part),
         settings_(settings),
-        floor_(floor),
         penalty_(part.graph.empty() ? 0 : problem.lambda),
-        svms_(problem, part.tasks, part.unit, settings, workspace) {
+        svms_(problem, part.tasks, part.unit, settings, workspace, std::move(keep_going)) {
     kappa_.resize(std::ssize(part.graph));
     for (std::size_t i = 0; i < part.graph.size(); ++i)
       kappa_[static_cast<Index>(i)] = penalty_ * part.graph[i].weight;
   }
 
+  Evaluator& svms() { return svms_; }
   const Evaluator& svms() const { return svms_; }
-  Vector admit(std::size_t k, const Vector& alpha) { return svms_.admit(k, alpha); }
+  const Vector& kappa() const { return kappa_; }
+  Index theta_iterations = 0;
 
   Iterate evaluate(Matrix theta, Groups groups, const std::vector<Vector>& start,
                    double svm_tolerance) {
@@ -42,14 +70,13 @@ class PartSolver {
     return gather(std::move(theta), singletons(), std::move(states));
   }
 
-  void remember(const Iterate& x) { svms_.remember(x.theta, x.tasks); }
+  void restore(const Iterate& x) { svms_.restore(x.theta); }
 
   // The losses of the samples left out; with them the primal value is that of the whole problem.
   void count_left_out(Iterate& x, TaskSvm::Outside who = TaskSvm::Outside::all) {
     x.left_out = svms_.count_left_out(x.tasks, who);
+    x.counted = who == TaskSvm::Outside::all || svms_.has_all();
   }
-
-  bool grow(Iterate& x) { return svms_.grow(x.tasks); }
 
   // dual(alpha, nu), (5).
   double dual(const Iterate& x, const Matrix& nu) const {
@@ -71,28 +98,38 @@ class PartSolver {
     return sum;
   }
 
-  double target(double primal) const {
-    return settings_.gap_tolerance * std::max(floor_, std::abs(primal));
+  // What the ridges take off the dual value, sum_t ridge_t/2 ||alpha_t||^2.
+  double ridge_cost(const Iterate& x) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < x.tasks.size(); ++k)
+      sum += 0.5 * svms_.ridges()[static_cast<Index>(k)] * x.tasks[k].svm.alpha.squaredNorm();
+    return sum;
   }
 
-  const Vector& kappa() const { return kappa_; }
-  Index theta_iterations = 0;
+  double target(const Iterate& x) const { return settings_.gap_tolerance * x.plain; }
 
-  void restore(const Iterate& x) { svms_.restore(x.theta); }
-  void add_curvatures(Iterate& x) { svms_.add_curvatures(x.tasks); }
+  // With bounds of the rounding; the losses outside must have been counted. `nu` lies within its balls.
+  Proof rounded_proof(const Iterate& x, const Matrix& nu) const {
+    return join_proofs(svms_.rounded_proofs(x.theta, x.tasks), part_.unit, x.theta, ties(), nu);
+  }
+  Proof careful_proof(const Iterate& x, const Matrix& nu) const {
+    return join_proofs(svms_.careful_proofs(x.theta, x.tasks), part_.unit, x.theta, ties(), nu);
+  }
 
   // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
   ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
     const Index M = problem_.M();
-    if (settings_.solver == Solver::newton) add_curvatures(x);
+    const bool newton = settings_.solver == Solver::newton;
+    if (newton) svms_.add_curvatures(x.tasks);
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
-    if (settings_.solver == Solver::newton)
+    if (newton)
       for (std::size_t k = 0; k < x.tasks.size(); ++k)
         B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
     Matrix c = x.g;
     for (Index u = 0; u < part_.units; ++u)
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
     ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, limits);
+    pull_inside(step.nu, kappa_);
     theta_iterations += step.iterations;
     return step;
   }
@@ -111,10 +148,23 @@ class PartSolver {
     return -change;
   }
 
-  std::vector<Vector> alphas(const Iterate& x) const { return svms_.alphas(x.tasks); }
-  // Predicted for other weights.
-  std::vector<Vector> alphas_at(const Iterate& x, const Matrix& theta) const {
-    return svms_.alphas_after(x.tasks, theta - x.theta);
+  // Curvature that only keeps a model from being flat.
+  double least_curvature(Iterate& x) {
+    svms_.add_curvatures(x.tasks);
+    double mu = 1e-6 * x.g.cwiseAbs().maxCoeff();
+    for (const TaskState& task : x.tasks)
+      mu = std::max(mu, 1e-6 * task.H.trace() / static_cast<double>(problem_.M()));
+    return mu;
+  }
+
+  // Ridges that may cost every task about this part of its objective.
+  void set_ridges(const Iterate& x, double share) {
+    Vector ridge(std::ssize(x.tasks));
+    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
+      const double cost = x.tasks[k].svm.alpha.dot(svms_.costs(k));
+      ridge[static_cast<Index>(k)] = cost > 0 ? share * x.tasks[k].svm.plain / cost : 0;
+    }
+    svms_.set_ridges(std::move(ridge));
   }
 
   Groups singletons() const {
@@ -123,16 +173,29 @@ class PartSolver {
     return groups;
   }
 
+  // Tied tasks of equal weights, bit for bit.
+  Groups equal_weights(const Matrix& theta) const {
+    std::vector<bool> equal;
+    for (const Edge& edge : part_.graph)
+      equal.push_back(theta.row(edge.t) == theta.row(edge.s));
+    return connected_parts(part_.units, part_.graph, equal);
+  }
+
  private:
+  Ties ties() const { return {part_.graph, kappa_, none_, problem_.weights}; }
+
   Iterate gather(Matrix theta, Groups groups, std::vector<TaskState> states) const {
     Iterate x;
     x.theta = std::move(theta);
     x.groups = std::move(groups);
     x.tasks = std::move(states);
     x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
+    x.plain = x.primal;
+    x.counted = svms_.has_all();
     x.g = Matrix::Zero(part_.units, problem_.M());
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
       x.primal += x.tasks[k].svm.primal;
+      x.plain += x.tasks[k].svm.plain;
       x.g.row(part_.unit[k]) += x.tasks[k].g;
     }
     return x;
@@ -141,9 +204,9 @@ class PartSolver {
   const MtmklProblem& problem_;
   const Part& part_;
   const FitSettings& settings_;
-  double floor_;  // the share of this part in the max(1, .) of the stopping rule
   double penalty_;
   Vector kappa_;
+  Matrix none_;
   Evaluator svms_;
 };
 
@@ -155,79 +218,443 @@ Matrix between(const Matrix& x, const Matrix& next, double length, const Groups&
   return theta;
 }
 
-// Theta steps on large graphs cost more than SVMs: they are solved less closely.
-bool is_large(const Part& part) { return part.graph.size() > 10'000; }
+// The algorithm of fit.hpp on one part. `x` and `nu` are where it stands; `best` is the best proof of an iterate that it has left.
+class Loop {
+ public:
+  Loop(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
+       const ProgressCallback& progress, Progress report, Workspace& workspace)
+      : problem_(problem),
+        part_(part),
+        settings_(settings),
+        progress_(progress),
+        report_(report),
+        workspace_(workspace),
+        newton_(settings.solver == Solver::newton),
+        closest_(0.1 * settings.gap_tolerance),
+        solver_(problem, part, settings, workspace, [this] { return keep_going(); }) {}
 
-// The share of the user's gap to which a theta step is solved that decides which edges are fused.
-double closeness_of_groups(const Part& part) { return is_large(part) ? 1e-2 : 1e-3; }
-
-// At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved much
-// closer than the gap asks (it needs no SVM), decides that. It is kept if the gap stays as small.
-void settle_groups(PartSolver& solver, const Part& part, double mu, double svm_tolerance,
-                   const std::function<bool(Phase)>& enter, ThetaState& state, PartResult& result) {
-  enter(Phase::theta_step);
-  const double target = solver.target(result.x.primal);
-  const double work =
-      static_cast<double>(state.nu.size() + 1);  // numbers that an iteration touches
-  const ThetaSettings limits{
-      .gap_tolerance = closeness_of_groups(part) * target,
-      .enough = target,
-      .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
-      .keep_going = [&] { return enter(Phase::theta_step); }};
-  const ThetaResult next = solver.theta_step(result.x, mu, state, limits);
-  enter(Phase::svms);
-  if (next.groups == result.x.groups) return;
-  Iterate y = solver.evaluate(between(result.x.theta, next.theta, 1, next.groups), next.groups,
-                              solver.alphas(result.x), svm_tolerance);
-  const double dual = solver.dual(y, next.nu);
-  if (y.primal - dual > solver.target(y.primal)) {
-    solver.restore(result.x);
-    return;
+  PartResult run(const WarmStart& start) {
+    PartResult& result = best_;
+    try {
+      begin(start);
+      for (Index step = 0;; ++step) {
+        outer_steps_ = step;
+        measure();
+        if (gap_ <= check_at_) consider();
+        if (!say() && status_ != Status::converged) throw Stopped{};
+        if (ended_ || step >= settings_.max_outer_steps) break;
+        if (newton_)
+          take_newton_step();
+        else
+          take_published_step();
+        if (ended_) break;
+      }
+      finish();
+    } catch (const Stopped&) {
+      stop();
+    }
+    result.status = status_;
+    result.outer_steps = outer_steps_;
+    result.svm_solves = solver_.svms().svm_solves;
+    result.theta_iterations = solver_.theta_iterations;
+    result.cycle = cycle_;
+    return std::move(result);
   }
-  result.x = std::move(y);
-  result.nu = next.nu;
-  result.dual = dual;
-}
 
-// Weights that differ by rounding and by what the gap leaves open are meant to be equal: they are made so where the gap stays as small.
-// `equality` is how far apart they may be, of weights between 0 and 1.
-void fuse_equal_tasks(PartSolver& solver, const Part& part, double equality, double mu,
-                      double svm_tolerance, ThetaState& state, PartResult& result) {
-  const Matrix& theta = result.x.theta;
-  std::vector<Index> group(static_cast<std::size_t>(part.units));
-  for (std::size_t g = 0; g < result.x.groups.size(); ++g)
-    for (const Index u : result.x.groups[g])
-      group[static_cast<std::size_t>(u)] = static_cast<Index>(g);
-  std::vector<bool> joined;
-  bool any = false;
-  for (const Edge& edge : part.graph) {
-    const bool together =
-        group[static_cast<std::size_t>(edge.t)] == group[static_cast<std::size_t>(edge.s)];
-    const bool equal = (theta.row(edge.t) - theta.row(edge.s)).cwiseAbs().maxCoeff() <= equality;
-    any = any || (equal && !together);
-    joined.push_back(equal || together);
+ private:
+  bool keep_going() const { return !progress_ || progress_(report_); }
+  bool enter(Phase phase) {
+    report_.phase = phase;
+    return keep_going();
   }
-  if (!any) return;
-  const Groups groups = connected_parts(part.units, part.graph, joined);
-  Matrix merged = mean_of_groups(theta, groups);
-  for (int trial = 0; trial < 3; ++trial) {
-    // SVMs closer than before, and pair duals that belong to them: neither's own gap must decide.
-    Iterate y = solver.evaluate(merged, groups, solver.alphas(result.x),
-                                std::max(1e-12, 0.01 * svm_tolerance));
-    const double target = solver.target(y.primal);
-    const ThetaResult next = solver.theta_step(
-        y, mu, state, {.gap_tolerance = closeness_of_groups(part) * target, .enough = target});
-    const double dual = solver.dual(y, next.nu);
-    if (y.primal - dual <= target) {
-      result.x = std::move(y);
-      result.nu = next.nu;
-      result.dual = dual;
+  bool is_large() const { return part_.graph.size() > kLargeGraph; }
+
+  void begin(const WarmStart& start) {
+    const Index M = problem_.M();
+    Matrix theta(part_.units, M);
+    std::vector<Vector> alpha(part_.tasks.size());
+    nu_ = Matrix::Zero(std::ssize(part_.graph), M);
+    theta.rowwise() = problem_.weights.uniform(M).transpose();
+    trivial(theta);
+    for (std::size_t k = 0; k < part_.tasks.size(); ++k) {
+      const Index t = part_.tasks[k];
+      if (start.theta.rows() == problem_.T()) theta.row(part_.unit[k]) = start.theta.row(t);
+      if (std::ssize(start.alpha) == problem_.T())
+        alpha[k] = solver_.svms().admit(k, start.alpha[static_cast<std::size_t>(t)]);
+    }
+    if (start.nu.rows() == std::ssize(problem_.graph))
+      for (std::size_t i = 0; i < part_.edges.size(); ++i)
+        nu_.row(static_cast<Index>(i)) = start.nu.row(part_.edges[i]);
+    pull_inside(nu_, solver_.kappa());  // those of a larger lambda are cut to their balls
+    svm_tolerance_ = newton_ ? std::max(closest_, 1e-2) : closest_;
+    enter(Phase::svms);
+    x_ = solver_.resume(theta, alpha, svm_tolerance_);
+    standing_ = true;
+    state_ = {theta, theta, Matrix::Zero(part_.units, M), nu_, 0};
+    mu_ = newton_ ? solver_.least_curvature(x_) : 0;
+    check_at_ = std::max(0.5 * x_.plain, solver_.target(x_));
+    far_ = !solver_.svms().knows_outside();
+  }
+
+  // The gap. When most of it is the SVMs' own, a theta step cannot help: they are solved closer. When most of it is due to ridges, these
+  // are made smaller.
+  void measure() {
+    for (;;) {
+      dual_ = solver_.dual(x_, nu_);
+      gap_ = x_.plain - dual_;
+      if (gap_ <= 0.5 * solver_.target(x_)) return;
+      const double smooth_gap = x_.primal - dual_ + solver_.ridge_cost(x_);
+      const bool svms = solver_.svm_gap(x_) > 0.5 * gap_ && svm_tolerance_ > closest_;
+      const bool ridges = share_ > 0 && gap_ > solver_.target(x_) && smooth_gap < 0.5 * gap_ &&
+                          share_ > least_share();
+      if (!svms && !ridges) return;
+      if (svms) svm_tolerance_ = std::max(closest_, 0.1 * svm_tolerance_);
+      if (ridges) set_share(kSharper * share_);
+      again(svm_tolerance_);
+    }
+  }
+
+  // x anew, with SVMs of this tolerance.
+  void again(double svm_tolerance) {
+    enter(Phase::svms);
+    leave();
+    x_ = solver_.evaluate(x_.theta, x_.groups, solver_.svms().alphas(x_.tasks), svm_tolerance);
+  }
+
+  double least_share() const { return 1e-3 * settings_.gap_tolerance; }
+  void set_share(double share) {
+    share_ = share;
+    solver_.set_ridges(x_, share);
+  }
+
+  // Close enough on the samples that take part: then those left out are looked at, and the groups are settled. Ends the loop if the proof
+  // of the whole problem is small enough, rounding included.
+  void consider() {
+    enter(Phase::svms);
+    const bool close = gap_ <= solver_.target(x_);
+    if (close && newton_ && !part_.graph.empty()) {
+      if (!settled_) settle_groups();
+      for (const double equality : {1e-4, 1e-6})
+        if (equality == 1e-6 || settings_.gap_tolerance <= 1e-6) fuse_equal_tasks(equality);
+    }
+    const double target = solver_.target(x_);
+    gap_ = x_.plain - dual_;
+    solver_.count_left_out(x_, close || far_ ? TaskSvm::Outside::all : TaskSvm::Outside::near);
+    far_ = x_.left_out > 0.1 * x_.plain;
+    if (close && gap_ + x_.left_out <= target && prove()) return;
+    check_at_ = std::max((solver_.svms().has_all() ? 1 : 0.7) * target, 0.5 * x_.left_out);
+    if (x_.counted) leave();
+    standing_ = false;
+    grew_ = solver_.svms().grow(x_.tasks);
+    standing_ = !grew_;
+  }
+
+  // Whether the gap is surely within the tolerance. Where the numbers at hand are too coarse, they are computed anew.
+  bool prove() {
+    const double target = solver_.target(x_);
+    Proof proof = solver_.rounded_proof(x_, nu_);
+    if (!proof.shows(target)) {
+      if (proof.error < kNegligible * target && proof.gap() >= -proof.error) return false;
+      enter(Phase::proof);
+      proof = solver_.careful_proof(x_, nu_);
+    }
+    if (proof.shows(target)) {
+      keep(proof);
+      end(Status::converged);
+      return true;
+    }
+    // Closer SVMs may help, as long as doubles can tell.
+    sharpening_ *= 0.1;
+    if (++misled_ <= 3 && proof.error < target) return false;
+    keep(proof);
+    end(Status::precision);
+    return true;
+  }
+
+  void take_newton_step() {
+    const double target = solver_.target(x_);
+    // After a step that led nowhere the model is solved closer; near the end, where the next step may be the last, so close that it
+    // decides which edges are fused.
+    const double gap = std::max(gap_, 0.1 * target);
+    const bool last = gap <= 30 * target;
+    const double closeness = is_large() ? 0.05 : 0.003;
+    double inner_tolerance = std::min(0.1 * gap, std::max(closeness * gap, 0.2 * target));
+    inner_tolerance *= std::pow(0.1, failures_);
+    const double enough = inner_tolerance;
+    if (last) inner_tolerance = std::min(inner_tolerance, closeness_of_groups(part_) * target);
+    svm_tolerance_ = std::clamp(0.01 * gap / x_.plain, closest_, 1e-2);
+    svm_tolerance_ = std::max(1e-13, sharpening_ * svm_tolerance_);
+    if (!enter(Phase::theta_step)) throw Stopped{};
+    const ThetaResult next = solver_.theta_step(x_, mu_, state_,
+                                                {.gap_tolerance = inner_tolerance,
+                                                 .enough = enough,
+                                                 .groups = last,
+                                                 .keep_going = [this] { return keep_going(); }});
+    if (!enter(Phase::svms)) throw Stopped{};
+    if (search(next, last && (is_large() || next.gap <= inner_tolerance))) {
+      failures_ = 0;
       return;
     }
-    merged = mean_of_groups(next.theta, groups);  // the mean may be off the face of the optimum
+    // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
+    solver_.restore(x_);
+    const double dual_here = solver_.dual(x_, next.nu);
+    const bool closer = x_.plain - dual_here <= 0.9 * gap_;
+    if (dual_here > dual_) nu_ = next.nu;
+    sharpening_ *= 0.1;
+    if (closer) {
+      failures_ = 0;
+      return;
+    }
+    mu_ = std::max(10 * mu_, 1e-10);
+    // J has a kink here, where alpha is not unique, (53).
+    if (share_ == 0) {
+      set_share(std::min(0.1, 0.1 * gap_ / x_.plain));
+      again(svm_tolerance_);
+      mu_ = solver_.least_curvature(x_);
+      return;
+    }
+    if (++failures_ > kMostFailures) end(Status::stalled);
   }
-  solver.restore(result.x);
-}
+
+  // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if samples
+  // joined, so that there is nothing to compare with.
+  bool search(const ThetaResult& next, bool settles) {
+    const double predicted = solver_.predicted_decrease(x_, next.theta, mu_);
+    double length = 1;
+    for (int trial = 0; trial < 3; ++trial) {
+      const Groups groups =
+          length == 1 ? next.groups : common_refinement(part_.units, x_.groups, next.groups);
+      const Matrix theta = between(x_.theta, next.theta, length, groups);
+      Iterate y = solver_.evaluate(
+          theta, groups, solver_.svms().alphas_after(x_.tasks, theta - x_.theta), svm_tolerance_);
+      const double actual = x_.primal - y.primal;
+      const double gap_there = y.plain - solver_.dual(y, next.nu);
+      const bool accepted =
+          (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x_.primal)) ||
+          gap_there <= 0.5 * best_gap_ || grew_;
+      if (!accepted) {
+        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
+        continue;
+      }
+      if (!grew_) {
+        const double ratio = predicted > 0 ? actual / predicted : 1;
+        if (length < 1 || ratio < 0.2)
+          mu_ *= 4;
+        else if (ratio > 0.7)
+          mu_ *= 0.1;
+        if (gap_there > gap_) leave();
+      }
+      best_gap_ = grew_ ? gap_there : std::min(best_gap_, gap_there);
+      x_ = std::move(y);
+      nu_ = next.nu;
+      standing_ = true;
+      grew_ = false;
+      settled_ = settles && length == 1;
+      return true;
+    }
+    return false;
+  }
+
+  // The published algorithm takes the step as it is, even to where it has been.
+  void take_published_step() {
+    const double inner_tolerance = std::min(0.1 * gap_, 0.2 * solver_.target(x_));
+    if (!enter(Phase::theta_step)) throw Stopped{};
+    const ThetaResult next = solver_.theta_step(
+        x_, 0, state_, {.gap_tolerance = inner_tolerance, .enough = inner_tolerance,
+                        .keep_going = [this] { return keep_going(); }});
+    if (!enter(Phase::svms)) throw Stopped{};
+    for (std::size_t back = 1; back <= visited_.size() && cycle_ == 0; ++back)
+      if ((next.theta - visited_[visited_.size() - back]).cwiseAbs().maxCoeff() < 1e-6 && back > 1)
+        cycle_ = static_cast<Index>(back);
+    visited_.push_back(next.theta);
+    leave();
+    x_ = solver_.evaluate(next.theta, next.groups, solver_.svms().alphas(x_.tasks), closest_);
+    nu_ = next.nu;
+    standing_ = true;
+    grew_ = false;
+  }
+
+  // At a gap that satisfies the user the theta step may not yet have decided which edges are fused. One more step, solved much
+  // closer than the gap asks (it needs no SVM), decides that. It is kept if the gap stays as small.
+  void settle_groups() {
+    enter(Phase::theta_step);
+    const double target = solver_.target(x_);
+    const double work =
+        static_cast<double>(state_.nu.size() + 1);  // numbers that an iteration touches
+    const ThetaSettings limits{
+        .gap_tolerance = closeness_of_groups(part_) * target,
+        .enough = target,
+        .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
+        .keep_going = [this] { return enter(Phase::theta_step); }};
+    ThetaResult next = solver_.theta_step(x_, mu_, state_, limits);
+    enter(Phase::svms);
+    if (next.groups == x_.groups) return;
+    Iterate y = solver_.evaluate(between(x_.theta, next.theta, 1, next.groups), next.groups,
+                                 solver_.svms().alphas(x_.tasks), svm_tolerance_);
+    if (!take_if_close(std::move(y), std::move(next.nu))) solver_.restore(x_);
+  }
+
+  // Weights that differ by rounding and by what the gap leaves open are meant to be equal: they are made so where the gap stays as
+  // small. `equality` is how far apart they may be, of weights between 0 and 1.
+  void fuse_equal_tasks(double equality) {
+    const Matrix& theta = x_.theta;
+    std::vector<Index> group(static_cast<std::size_t>(part_.units));
+    for (std::size_t g = 0; g < x_.groups.size(); ++g)
+      for (const Index u : x_.groups[g])
+        group[static_cast<std::size_t>(u)] = static_cast<Index>(g);
+    std::vector<bool> joined;
+    bool any = false;
+    for (const Edge& edge : part_.graph) {
+      const bool together =
+          group[static_cast<std::size_t>(edge.t)] == group[static_cast<std::size_t>(edge.s)];
+      const bool equal = (theta.row(edge.t) - theta.row(edge.s)).cwiseAbs().maxCoeff() <= equality;
+      any = any || (equal && !together);
+      joined.push_back(equal || together);
+    }
+    if (!any) return;
+    const Groups groups = connected_parts(part_.units, part_.graph, joined);
+    Matrix merged = mean_of_groups(theta, groups);
+    for (int trial = 0; trial < 3; ++trial) {
+      // SVMs closer than before, and pair duals that belong to them: neither's own gap must decide.
+      Iterate y = solver_.evaluate(merged, groups, solver_.svms().alphas(x_.tasks),
+                                   std::max(1e-12, 0.01 * svm_tolerance_));
+      const double target = solver_.target(y);
+      ThetaResult next = solver_.theta_step(
+          y, mu_, state_,
+          {.gap_tolerance = closeness_of_groups(part_) * target, .enough = target});
+      merged = mean_of_groups(next.theta, groups);  // the mean may be off the face of the optimum
+      if (take_if_close(std::move(y), std::move(next.nu))) return;
+    }
+    solver_.restore(x_);
+  }
+
+  bool take_if_close(Iterate y, Matrix nu) {
+    const double dual = solver_.dual(y, nu);
+    if (y.plain - dual > solver_.target(y)) return false;
+    x_ = std::move(y);
+    nu_ = std::move(nu);
+    dual_ = dual;
+    return true;
+  }
+
+  bool say() {
+    best_gap_ = std::min(best_gap_, gap_);
+    report_.outer_step = outer_steps_;
+    report_.primal = x_.plain + x_.left_out;
+    report_.dual = dual_;
+    report_.gap = (gap_ + x_.left_out) / report_.primal;
+    report_.groups = std::ssize(x_.groups);
+    return enter(Phase::proof);
+  }
+
+  // Where nothing is known but the labels: no support vectors, and the better of the two constant answers.
+  void trivial(const Matrix& theta) {
+    PartResult& r = best_;
+    r.theta = theta;
+    r.nu = nu_;
+    r.bias.resize(std::ssize(part_.tasks));
+    r.objective.resize(std::ssize(part_.tasks));
+    for (std::size_t k = 0; k < part_.tasks.size(); ++k) {
+      const std::size_t t = static_cast<std::size_t>(part_.tasks[k]);
+      const Vector& y = problem_.y[t];
+      const double positive = problem_.C[t].dot((y.array() > 0).cast<double>().matrix());
+      const double negative = problem_.C[t].sum() - positive;
+      r.alpha.emplace_back(Vector::Zero(y.size()));
+      r.bias[static_cast<Index>(k)] = positive > negative ? 1 : -1;
+      r.objective[static_cast<Index>(k)] = 2 * std::min(positive, negative);
+    }
+    r.proof = {r.objective.sum(), 0, 1e-12 * r.objective.sum()};
+  }
+
+  // x is the result, unless there was a better one.
+  void keep(const Proof& proof) {
+    PartResult& r = best_;
+    if (proof.gap() + proof.error > r.proof.gap() + r.proof.error) return;
+    r.theta = x_.theta;
+    r.nu = nu_;
+    r.proof = proof;
+    for (std::size_t k = 0; k < part_.tasks.size(); ++k) {
+      const Index i = static_cast<Index>(k);
+      r.alpha[k] = solver_.svms().all_alpha(x_.tasks, k);
+      r.bias[i] = x_.tasks[k].svm.bias;
+      r.objective[i] = x_.tasks[k].svm.plain + x_.tasks[k].left_out;
+    }
+  }
+
+  // Before x is left, or lost: the best proof seen is the one that is reported.
+  void leave() {
+    if (standing_ && x_.counted) keep(solver_.rounded_proof(x_, nu_));
+  }
+
+  void end(Status status) {
+    status_ = status;
+    ended_ = true;
+  }
+
+  void finish() {
+    if (!ended_) status_ = Status::step_limit;
+    if (status_ != Status::converged && status_ != Status::precision) {
+      if (!standing_) again(svm_tolerance_);
+      solver_.restore(x_);
+      if (!x_.counted) solver_.count_left_out(x_);
+      standing_ = true;
+      Proof proof = solver_.rounded_proof(x_, nu_);
+      const double target = solver_.target(x_);
+      const bool coarse = proof.error > kNegligible * target;
+      if (coarse) proof = solver_.careful_proof(x_, nu_);
+      keep(proof);
+      if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal))
+        status_ = Status::converged;
+      else if (coarse && status_ == Status::stalled)
+        status_ = Status::precision;
+    }
+    best_.groups = solver_.equal_weights(best_.theta);
+    if (share_ == 0) solver_.svms().remember(x_.theta, x_.tasks);
+  }
+
+  void stop() {
+    status_ = Status::stopped;
+    leave();
+    best_.groups = solver_.equal_weights(best_.theta);
+    for (const Index t : part_.tasks) {  // they may have been stopped midway
+      workspace_.tasks[static_cast<std::size_t>(t)].reset();
+      workspace_.last[static_cast<std::size_t>(t)] = {};
+    }
+  }
+
+  const MtmklProblem& problem_;
+  const Part& part_;
+  const FitSettings& settings_;
+  const ProgressCallback& progress_;
+  Progress report_;
+  Workspace& workspace_;
+  bool newton_;
+  double closest_;  // tolerance of the SVMs
+  PartSolver solver_;
+
+  Iterate x_;
+  Matrix nu_;
+  double dual_ = 0, gap_ = infinity;  // at x and nu, of the samples that take part
+  bool standing_ = false;  // x is whole: false while samples have joined that it does not know
+  PartResult best_;
+
+  ThetaState state_;
+  double mu_ = 0;
+  double share_ = 0;  // of the objective that ridges may cost, (53)
+  double svm_tolerance_ = 1e-2, sharpening_ = 1;
+  double best_gap_ = infinity;
+  double check_at_ = infinity;
+  bool grew_ = false;     // samples joined after x was evaluated
+  bool settled_ = false;  // the groups, by the last theta step
+  bool far_ = false;      // from knowing which samples matter
+  int failures_ = 0;
+  int misled_ = 0;  // proofs that doubles promised and a careful look did not confirm
+  std::vector<Matrix> visited_;  // by the published algorithm
+  Index cycle_ = 0;
+  Index outer_steps_ = 0;
+  Status status_ = Status::converged;
+  bool ended_ = false;
+};
 
 }  // namespace
 
@@ -261,207 +688,9 @@ std::vector<Part> split_into_parts(const MtmklProblem& problem) {
 }
 
 PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-                      double floor, const ProgressCallback& progress, Progress report,
-                      const WarmStart& start, Workspace& workspace) {
-  PartSolver solver(problem, part, settings, floor, workspace);
-  const Index M = problem.M();
-  const bool newton = settings.solver == Solver::newton;
-  Matrix theta(part.units, M);
-  std::vector<Vector> alpha(part.tasks.size());
-  Matrix nu = Matrix::Zero(std::ssize(part.graph), M);
-  theta.rowwise() = problem.weights.uniform(M).transpose();
-  for (std::size_t k = 0; k < part.tasks.size(); ++k) {
-    const Index t = part.tasks[k];
-    if (start.theta.rows() == problem.T()) theta.row(part.unit[k]) = start.theta.row(t);
-    if (std::ssize(start.alpha) == problem.T())
-      alpha[k] = solver.admit(k, start.alpha[static_cast<std::size_t>(t)]);
-  }
-  if (start.nu.rows() == std::ssize(problem.graph))
-    for (std::size_t i = 0; i < part.edges.size(); ++i)
-      nu.row(static_cast<Index>(i)) = start.nu.row(part.edges[i]);
-  for (Index i = 0; i < nu.rows(); ++i) {  // those of a larger lambda are cut to their balls
-    const double norm = nu.row(i).norm();
-    if (norm > solver.kappa()[i]) nu.row(i) *= solver.kappa()[i] / norm;
-  }
-
-  const auto keep_going = [&] { return !progress || progress(report); };
-  const auto enter = [&](Phase phase) {
-    report.phase = phase;
-    return keep_going();
-  };
-  const double closest = 0.1 * settings.gap_tolerance;
-  double svm_tolerance = newton ? std::max(closest, 1e-2) : closest;
-  double sharpening = 1;
-  enter(Phase::svms);
-  PartResult result;
-  result.x = solver.resume(theta, alpha, svm_tolerance);
-  ThetaState state{theta, theta, Matrix::Zero(part.units, M), nu, 0};
-  double mu = 0;
-  if (newton) solver.add_curvatures(result.x);
-  for (std::size_t k = 0; newton && k < part.tasks.size(); ++k)
-    mu = std::max(mu, 1e-6 * result.x.tasks[k].H.trace() / static_cast<double>(M));
-  mu = std::max(mu, 1e-6 * result.x.g.cwiseAbs().maxCoeff());
-  if (!newton) mu = 0;
-
-  std::vector<Matrix> visited;  // by the published algorithm
-  int failures = 0;
-  double best_gap = std::numeric_limits<double>::infinity();
-  double check_at = std::max(0.5 * std::abs(result.x.primal), solver.target(result.x.primal));
-  bool grew = false;     // samples joined after x was evaluated
-  bool settled = false;  // the groups, by the last theta step
-  const double closeness = is_large(part) ? 0.05 : 0.003;
-  bool far = !solver.svms().knows_outside();  // from knowing which samples matter
-  for (Index step = 0;; ++step) {
-    Iterate& x = result.x;
-    result.dual = solver.dual(x, nu);
-    double gap = x.primal - result.dual;
-    // When most of the gap is the SVMs' own, a theta step cannot help: solve them closer.
-    while (solver.svm_gap(x) > 0.5 * gap && gap > 0.5 * solver.target(x.primal) &&
-           svm_tolerance > closest) {
-      enter(Phase::svms);
-      svm_tolerance = std::max(closest, 0.1 * svm_tolerance);
-      x = solver.evaluate(x.theta, x.groups, solver.alphas(x), svm_tolerance);
-      result.dual = solver.dual(x, nu);
-      gap = x.primal - result.dual;
-    }
-    // Close enough on the samples that take part: what do the others say?
-    bool done = false;
-    grew = false;
-    if (gap <= check_at) {
-      enter(Phase::svms);
-      const double target = solver.target(x.primal);
-      const bool close = gap <= target;
-      if (close && newton && !settled && !part.graph.empty()) {
-        result.nu = nu;
-        settle_groups(solver, part, mu, svm_tolerance, enter, state, result);
-        nu = result.nu;
-      }
-      if (close && newton && !part.graph.empty()) {
-        result.nu = nu;
-        for (const double equality : {1e-4, 1e-6})
-          if (equality == 1e-6 || settings.gap_tolerance <= 1e-6)
-            fuse_equal_tasks(solver, part, equality, mu, svm_tolerance, state, result);
-        nu = result.nu;
-      }
-      gap = x.primal - result.dual;
-      solver.count_left_out(x, close || far ? TaskSvm::Outside::all : TaskSvm::Outside::near);
-      far = x.left_out > 0.1 * std::abs(x.primal);
-      done = close && gap + x.left_out <= target;
-      check_at = std::max((solver.svms().has_all() ? 1 : 0.7) * target, 0.5 * x.left_out);
-      grew = !done && solver.grow(x);
-    }
-    result.outer_steps = step;
-    best_gap = std::min(best_gap, gap);
-    report.outer_step = step;
-    report.primal = x.primal + x.left_out;
-    report.dual = result.dual;
-    report.gap = (gap + x.left_out) / std::max(1.0, std::abs(x.primal));
-    report.groups = std::ssize(x.groups);
-    const bool go_on = enter(Phase::proof);
-    if (done || !go_on || step >= settings.max_outer_steps) {
-      result.status = done ? Status::converged : !go_on ? Status::stopped : Status::step_limit;
-      break;
-    }
-    // After a step that led nowhere the model is solved closer; near the end, where the next step may be the last, so close that it
-    // decides which edges are fused.
-    const double target = solver.target(x.primal);
-    const bool last = newton && gap <= 30 * target;
-    double inner_tolerance = std::min(0.1 * gap, 0.2 * target);
-    if (newton) inner_tolerance = std::min(0.1 * gap, std::max(closeness * gap, 0.2 * target));
-    inner_tolerance *= std::pow(0.1, failures);
-    const double enough = inner_tolerance;
-    if (last) inner_tolerance = std::min(inner_tolerance, closeness_of_groups(part) * target);
-    if (!enter(Phase::theta_step)) {
-      result.status = Status::stopped;
-      break;
-    }
-
-    svm_tolerance = std::clamp(0.01 * gap / std::max(floor, std::abs(x.primal)), closest, 1e-2);
-    if (!newton) svm_tolerance = closest;
-    svm_tolerance = std::max(1e-12, sharpening * svm_tolerance);
-    ThetaResult next = solver.theta_step(x, mu, state,
-                                         {.gap_tolerance = inner_tolerance,
-                                          .enough = enough,
-                                          .groups = !newton || last,
-                                          .keep_going = keep_going});
-    if (!enter(Phase::svms)) {
-      result.status = Status::stopped;
-      break;
-    }
-    if (!newton) {  // the published algorithm takes the step as it is, even to where it has been
-      for (std::size_t back = 1; back <= visited.size() && result.cycle == 0; ++back)
-        if ((next.theta - visited[visited.size() - back]).cwiseAbs().maxCoeff() < 1e-6 && back > 1)
-          result.cycle = static_cast<Index>(back);
-      visited.push_back(next.theta);
-      x = solver.evaluate(next.theta, next.groups, solver.alphas(x), svm_tolerance);
-      nu = next.nu;
-      continue;
-    }
-    const double predicted = solver.predicted_decrease(x, next.theta, mu);
-    // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if
-    // samples joined, so that there is nothing to compare with.
-    double length = 1;
-    bool accepted = false;
-    Iterate y;
-    for (int trial = 0; trial < 3 && !accepted; ++trial) {
-      const Groups groups =
-          length == 1 ? next.groups : common_refinement(part.units, x.groups, next.groups);
-      const Matrix theta_there = between(x.theta, next.theta, length, groups);
-      y = solver.evaluate(theta_there, groups, solver.alphas_at(x, theta_there), svm_tolerance);
-      const double actual = x.primal - y.primal;
-      const double gap_there = y.primal - solver.dual(y, next.nu);
-      accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
-                 gap_there <= 0.5 * best_gap || grew;
-      if (!accepted) {
-        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
-        continue;
-      }
-      if (grew) {
-        best_gap = gap_there;
-        break;
-      }
-      const double ratio = predicted > 0 ? actual / predicted : 1;
-      if (length < 1 || ratio < 0.2)
-        mu *= 4;
-      else if (ratio > 0.7)
-        mu *= 0.1;
-    }
-    nu = next.nu;
-    if (accepted) {
-      x = std::move(y);
-      settled = last && length == 1 && (is_large(part) || next.gap <= inner_tolerance);
-      failures = 0;
-      continue;
-    }
-    solver.restore(x);
-    // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
-    const bool closer = x.primal - solver.dual(x, nu) <= 0.9 * gap;
-    failures = closer ? 0 : failures + 1;
-    if (!closer) mu = std::max(mu * 10, 1e-10);
-    sharpening *= 0.1;
-    if (failures > 8) {
-      result.status = Status::stalled;
-      result.dual = solver.dual(x, nu);
-      break;
-    }
-  }
-  result.nu = nu;
-  if (result.status != Status::converged) {
-    if (grew) {
-      result.x =
-          solver.evaluate(result.x.theta, result.x.groups, solver.alphas(result.x), svm_tolerance);
-      result.dual = solver.dual(result.x, nu);
-    }
-    solver.restore(result.x);
-    solver.count_left_out(result.x);
-  }
-  solver.remember(result.x);
-  result.x.primal += result.x.left_out;
-  for (std::size_t k = 0; k < part.tasks.size(); ++k)
-    result.alpha.push_back(solver.svms().all_alpha(result.x.tasks, k));
-  result.svm_solves = solver.svms().svm_solves;
-  result.theta_iterations = solver.theta_iterations;
-  return result;
+                      const ProgressCallback& progress, Progress report, const WarmStart& start,
+                      Workspace& workspace) {
+  return Loop(problem, part, settings, progress, report, workspace).run(start);
 }
 
 }  // namespace coterie

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coterie/mtmkl/fit.hpp"
+#include "coterie/mtmkl/proof.hpp"
 
 namespace coterie {
 
@@ -18,31 +19,23 @@ struct Part {
 
 std::vector<Part> split_into_parts(const MtmklProblem& problem);
 
-// The objective of a part at theta, with all that the next step needs.
-struct Iterate {
-  Matrix theta;  // units x M
-  std::vector<TaskState> tasks;
-  Groups groups;        // of units
-  double primal = 0;    // without the losses of samples left out
-  double left_out = 0;  // those losses; counted where a proof needs them
-  Matrix g;             // units x M
-};
-
-// The last iterate of a part, with its proof and what it took.
+// The best that was found for a part, with its proof and what it took.
 struct PartResult {
-  Iterate x;
+  Matrix theta;               // units x M
+  Groups groups;              // of units
   std::vector<Vector> alpha;  // [task of the part], all samples
+  Vector bias, objective;     // [task of the part]
   Matrix nu;
-  double dual = 0;
+  Proof proof;
   Index outer_steps = 0;
   Index svm_solves = 0, theta_iterations = 0;
   Index cycle = 0;  // of the published algorithm, (Fit)
   Status status = Status::converged;
 };
 
-// `floor` is the share of this part in the max(1, .) of the stopping rule; `start` is that of the whole problem.
+// `start` is that of the whole problem.
 PartResult solve_part(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
-                      double floor, const ProgressCallback& progress, Progress report,
-                      const WarmStart& start, Workspace& workspace);
+                      const ProgressCallback& progress, Progress report, const WarmStart& start,
+                      Workspace& workspace);
 
 }  // namespace coterie

@@ -80,6 +80,7 @@ void MixedGram::fetch(Index begin) {
   std::vector<double*> out(roots_.size());
   for (Index top = begin; top < size(); top += strip) {
     const Index end = std::min(size(), top + strip);
+    ask(keep_going_);
     for (std::size_t r = 0; r < roots_.size(); ++r) out[r] = roots_[r].get() + top * capacity_;
     base_.root_values(
         all.subspan(static_cast<std::size_t>(top), static_cast<std::size_t>(end - top)),
@@ -93,7 +94,8 @@ void MixedGram::fetch(Index begin) {
   }
 }
 
-void MixedGram::set_weights(ConstVectorRef theta) {
+void MixedGram::set_weights(ConstVectorRef theta, double ridge) {
+  ridge_ = ridge;
   recipe_ = base_.powers().recipe(theta);
   forget_rows();
 }
@@ -124,6 +126,7 @@ const double* MixedGram::row(Index k) {
   }
   base_.powers().mix(recipe_, values_.data(), size(), out);
   std::fill(out + size(), out + padded(size()), 0.0);
+  out[k] += ridge_;
   return out;
 }
 
@@ -132,6 +135,7 @@ Vector MixedGram::diagonal() const {
   for (const std::vector<double>& root : diagonals_) values.push_back(root.data());
   Vector out(size());
   base_.powers().mix(recipe_, values.data(), size(), out.data());
+  out.array() += ridge_;
   return out;
 }
 
@@ -158,6 +162,7 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
   std::vector<Index> fetched;
   out.resize(std::ssize(wanted), base_.M());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
+    if (k % 64 == 63) ask(keep_going_);
     if (!at_hand && k % tile == 0) {
       fetched.clear();
       for (const Index i : wanted.subspan(k, std::min(tile, wanted.size() - k)))
@@ -189,6 +194,7 @@ Vector MixedGram::decisions_in_place(std::span<const Index> support, const doubl
       values_[r] = base_.stored_row(static_cast<Index>(r), samples_[static_cast<std::size_t>(k)]);
     base_.powers().mix(recipe_, values_.data(), base_.n(), mixed.data());
     sums += beta[k] * mixed;
+    if (k % 256 == 255) ask(keep_going_);
   }
   return sums;
 }
@@ -214,6 +220,7 @@ Vector MixedGram::decisions(std::span<const Index> samples, std::span<const Inde
     for (std::size_t top = 0; top < support.size(); top += rows) {
       const auto few =
           std::span<const Index>(members).subspan(top, std::min(rows, support.size() - top));
+      ask(keep_going_);
       base_.root_values(few, some, out.data(), static_cast<Index>(columns));
       for (std::size_t k = 0; k < few.size(); ++k) {
         for (std::size_t r = 0; r < roots_.size(); ++r)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "coterie/math/lanes.hpp"
@@ -28,6 +29,11 @@ struct Best {
 };
 constexpr LaneNumbers kFirstPlaces{0, 1, 2, 3};
 
+// Multiplications between two questions whether to go on: some hundredths of a second.
+constexpr Index kPatience = 50'000'000;
+// A step adds two rows: at most so many roundings of the largest gradient there can be (docs/maths.md (49)).
+constexpr double kRoundingsOfStep = 9;
+
 class DualSolver {
  public:
   DualSolver(MixedGram& K, const SvmProblem& problem, ConstVectorRef start);
@@ -48,8 +54,13 @@ class DualSolver {
   bool newton_phase();
   bool newton_step(const std::vector<Index>& free);
   void compute_gradient();
+  // The sum of beta to the last bit that one variable can hold.
+  void balance();
   // Sets bias, dual and primal of the result; returns the gap.
-  double measure(SvmResult& result) const;
+  double measure(SvmResult& result);
+  double rounding_of_gap() const;
+  // The gradient and the primal value without the ridge.
+  void take_off_ridge(SvmResult& result) const;
 
   MixedGram& K_;
   const SvmProblem& problem_;
@@ -60,7 +71,20 @@ class DualSolver {
   double lowest_ = infinity;                 // and that gradient
   Index second_ = 0;                         // its partner of the largest gain
   Index steps_ = 0, newton_steps_ = 0;
-  Index fresh_at_ = 0;  // the step at which the gradient was computed anew
+  // Of the gradient: additions since it was computed anew, and what bounds the size of each.
+  double roundings_ = 0;
+  double mass_ = 0;    // sum_i sqrt(K_ii) |beta_i| when it was last looked at
+  double travel_ = 0;  // what it may have grown by since then
+  double peak_ = 0;    // the largest it may have been since the gradient was computed
+  Vector roots_;       // sqrt(K_ii)
+  Index asked_ = 0;    // multiplications until keep_going is asked again
+  const KeepGoing* keep_going_ = nullptr;
+  void work(Index multiplications) {
+    asked_ -= multiplications;
+    if (asked_ > 0 || !keep_going_) return;
+    asked_ = kPatience;
+    ask(*keep_going_);
+  }
 };
 
 // The start, clipped to the bounds. What the sum then lacks the free variables share; if they cannot, the heavier sign is scaled
@@ -103,16 +127,45 @@ DualSolver::DualSolver(MixedGram& K, const SvmProblem& problem, ConstVectorRef s
   down_ = Eigen::ArrayXd::Constant(size, -infinity);
   diagonal_ = Eigen::ArrayXd::Zero(size);
   diagonal_.head(n_) = K.diagonal();
+  roots_ = diagonal_.head(n_).max(0).sqrt().matrix();
   for (Index k = 0; k < n_; ++k) mark(k);
-  compute_gradient();
 }
 
 void DualSolver::compute_gradient() {
   e_ = Eigen::ArrayXd::Zero(padded(n_));
   e_.head(n_) = -yp_;
-  for (Index k = 0; k < n_; ++k)
-    if (beta_[k] != 0) e_ += beta_[k] * Eigen::Map<const Eigen::ArrayXd>(K_.row(k), e_.size());
-  fresh_at_ = steps_;
+  roundings_ = 2;
+  for (Index k = 0; k < n_; ++k) {
+    if (beta_[k] == 0) continue;
+    e_ += beta_[k] * Eigen::Map<const Eigen::ArrayXd>(K_.row(k), e_.size());
+    roundings_ += 1;
+    work(8 * n_);
+  }
+  mass_ = peak_ = roots_.dot(beta_.cwiseAbs());
+  travel_ = 0;
+}
+
+void DualSolver::balance() {
+  for (int pass = 0; pass < 3; ++pass) {
+    double sum = 0;
+    double lost = 0;  // of the additions, after Neumaier
+    for (const double b : beta_) {
+      const double next = sum + b;
+      lost += std::abs(sum) >= std::abs(b) ? (sum - next) + b : (b - next) + sum;
+      sum = next;
+    }
+    const double excess = sum + lost;
+    Index k = -1;
+    for (Index i = 0; i < n_; ++i)
+      if (beta_[i] * excess > 0 && (k < 0 || std::abs(beta_[i]) > std::abs(beta_[k]))) k = i;
+    if (k < 0) return;
+    const double before = beta_[k];
+    beta_[k] = std::clamp(before - excess, lo_[k], hi_[k]);
+    if (beta_[k] == before) return;
+    mark(k);
+    e_ += (beta_[k] - before) * Eigen::Map<const Eigen::ArrayXd>(K_.row(k), e_.size());
+    roundings_ += kRoundingsOfStep;
+  }
 }
 
 void DualSolver::find_first() {
@@ -201,6 +254,9 @@ bool DualSolver::two_variable_steps(double epsilon, Index limit) {
     mark(j);
     move_pair(row_i, K_.row(j), delta);
     ++steps_;
+    roundings_ += kRoundingsOfStep;
+    travel_ += delta * (roots_[i] + roots_[j]);
+    work(8 * n_);
   }
   return false;
 }
@@ -230,7 +286,9 @@ bool DualSolver::newton_step(const std::vector<Index>& free) {
     const double* row = K_.row(free[static_cast<std::size_t>(k)]);
     for (Index l = 0; l <= k; ++l) A(l, k) = A(k, l) = row[free[static_cast<std::size_t>(l)]];
     e[k] = e_[free[static_cast<std::size_t>(k)]];
+    work(n_);
   }
+  work(size * size * size);
   const Vector ones = Vector::Ones(size);
   Vector d;
   double ridge = 1e-12 * (1e-300 + A.trace() / static_cast<double>(size));
@@ -269,11 +327,15 @@ bool DualSolver::newton_step(const std::vector<Index>& free) {
     if (k == hit) beta_[i] = d[k] > 0 ? hi_[i] : lo_[i];
     mark(i);
     e_ += (length * d[k]) * Eigen::Map<const Eigen::ArrayXd>(K_.row(i), e_.size());
+    roundings_ += kRoundingsOfStep;
+    travel_ += length * std::abs(d[k]) * roots_[i];
   }
   return length == full;
 }
 
-double DualSolver::measure(SvmResult& result) const {
+double DualSolver::measure(SvmResult& result) {
+  const double before = std::exchange(mass_, roots_.dot(beta_.cwiseAbs()));
+  peak_ = std::max({peak_, mass_, before + std::exchange(travel_, 0.0)});
   // Between the largest gradient that may fall and the smallest that may rise: where the bias of an optimal beta is.
   const double highest = (e_ + down_).maxCoeff();
   const double lowest = (e_ + up_).minCoeff();
@@ -289,26 +351,30 @@ double DualSolver::measure(SvmResult& result) const {
   result.dual = yp_.dot(beta_) - 0.5 * beta_.dot((e_.head(n_).matrix() + yp_));
   result.bias = both ? -(highest + lowest) / 2 : best_bias(e_.head(n_).matrix(), problem_);
   const double gap = gap_at(result.bias);
-  result.primal = result.dual + gap;
+  result.primal = result.plain = result.dual + gap;
   return gap;
 }
 
 // Two-variable steps and Newton steps in turn. Newton steps pay once the active set is nearly right: after a burst of two-variable
 // steps, which grows while they come too early.
 SvmResult DualSolver::solve(const SvmSettings& settings) {
+  keep_going_ = &settings.keep_going;
+  compute_gradient();
   SvmResult result;
   double epsilon = std::clamp(100 * settings.gap_tolerance, 1e-6, 1e-2) *
                    std::max(1e-12, problem_.p.cwiseAbs().maxCoeff());
   Index burst = std::max<Index>(50, 2 * n_);
   double best_gap = infinity;
+  const double least = 1e-12 * problem_.C.dot(problem_.p.cwiseAbs());
   for (int round = 0; round < 500; ++round) {
     double gap = measure(result);
-    const double target = settings.gap_tolerance * std::max(1.0, std::abs(result.dual));
+    double target = settings.gap_tolerance * std::max(least, result.primal);
     result.converged = gap <= target;
-    // Thousands of updates leave rounding in the gradient: the proof is taken from a fresh one.
-    if (result.converged && steps_ - fresh_at_ > 1000) {
+    // Many updates leave rounding in the gradient: where it matters, the proof is taken from a fresh one.
+    if (result.converged && roundings_ > 1000 && rounding_of_gap() > 0.02 * target) {
       compute_gradient();
       gap = measure(result);
+      target = settings.gap_tolerance * std::max(least, result.primal);
       result.converged = gap <= target;
     }
     if (result.converged || steps_ >= settings.max_steps) break;
@@ -320,11 +386,33 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
     }
     if (!newton_phase()) burst *= 2;
   }
+  balance();
+  measure(result);
   result.steps = steps_;
   result.newton_steps = newton_steps_;
   result.alpha = problem_.y.cwiseProduct(beta_);
   result.gradient = e_.head(n_).matrix();
+  result.roundings = roundings_;
+  result.mass = peak_;
+  if (K_.ridge() > 0) take_off_ridge(result);
   return result;
+}
+
+// What the gradient's error, (49), can do to the gap: every sample that may have a loss counts.
+double DualSolver::rounding_of_gap() const {
+  double sum = 0;
+  for (Index i = 0; i < n_; ++i)
+    if (beta_[i] != 0) sum += problem_.C[i] * (std::abs(yp_[i]) + roots_[i] * peak_);
+  return std::numeric_limits<double>::epsilon() / 2 * roundings_ * sum;
+}
+
+void DualSolver::take_off_ridge(SvmResult& result) const {
+  const double ridge = K_.ridge();
+  result.gradient -= ridge * beta_;
+  result.plain = 0.5 * beta_.dot(result.gradient + yp_);
+  for (Index i = 0; i < n_; ++i)
+    result.plain +=
+        problem_.C[i] * std::max(0.0, -problem_.y[i] * (result.gradient[i] + result.bias));
 }
 
 }  // namespace

@@ -10,11 +10,14 @@
 // Method: two-variable steps with second-order choice of the pair (Fan, Chen, Lin 2005) find the active set, Newton steps on the
 // free variables finish it. It stops when
 //
-//   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * max(1, |dual|).
+//   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * primal.
+//
+// K may have a ridge (mixed_gram.hpp), which makes beta unique. The result says what its weights are worth without it.
 #pragma once
 
 #include <vector>
 
+#include "coterie/math/parallel.hpp"
 #include "coterie/svm/mixed_gram.hpp"
 
 namespace coterie {
@@ -28,7 +31,7 @@ struct SvmProblem {
 struct SvmSettings {
   double gap_tolerance = 1e-8;
   Index max_steps = 10'000'000;  // two-variable steps
-  bool operator==(const SvmSettings&) const = default;
+  KeepGoing keep_going = {};     // asked several times a second
 };
 
 struct SvmResult {
@@ -37,6 +40,9 @@ struct SvmResult {
   Vector gradient;    // e = K beta - y p
   double primal = 0;  // 1/2 w'w + sum_i C_i max(0, p_i - y_i (w'x_i + bias))
   double dual = 0;    // p'alpha - 1/2 alpha' Y K Y alpha
+  double plain = 0;   // the primal value of this alpha and bias without the ridge
+  double roundings = 0;  // |gradient_i - truth| <= roundings * u * (|p_i| + sqrt(K_ii) mass), u the unit rounding
+  double mass = 0;       // at least sum_j sqrt(K_jj) |beta_j|
   Index steps = 0;    // two-variable steps
   Index newton_steps = 0;
   bool converged = false;

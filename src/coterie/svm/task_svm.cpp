@@ -99,6 +99,14 @@ double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
   return loss;
 }
 
+double TaskSvm::cost_outside_within(double within) const {
+  double sum = 0;
+  if (has_all()) return sum;
+  for (Index i = 0; i < all_y_.size(); ++i)
+    if (!K_.contains(i) && slack_[static_cast<std::size_t>(i)] < within) sum += all_C_[i];
+  return sum;
+}
+
 bool TaskSvm::grow(SvmResult& svm) {
   if (violators_.empty()) return false;
   if (K_.is_stored() && all_y_.size() <= kReadable) {
@@ -179,13 +187,13 @@ SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y
     steps += result.steps;
     newton_steps += result.newton_steps;
     const bool settled = result.converged;
-    const double target = settings.gap_tolerance * std::max(1.0, std::abs(result.dual));
     const double own_gap = result.primal - result.dual;
     double loss = svm.loss_outside(result, TaskSvm::Outside::near);
-    if (own_gap + loss <= target || !settled || steps >= settings.max_steps)
+    const auto close = [&] { return own_gap + loss <= settings.gap_tolerance * (result.primal + loss); };
+    if (close() || !settled || steps >= settings.max_steps)
       loss = svm.loss_outside(result, TaskSvm::Outside::all);
+    result.converged = close();
     result.primal += loss;
-    result.converged = own_gap + loss <= target;
     if (result.converged || !settled || steps >= settings.max_steps) break;
     const double before = own.gap_tolerance;
     if (loss <= own_gap)

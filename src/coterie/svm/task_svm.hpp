@@ -35,6 +35,8 @@ class TaskSvm {
   // only over those that were not far from having one when they were looked at last.
   enum class Outside { near, all };
   double loss_outside(const SvmResult& svm, Outside who);
+  // sum of C_i over the samples left out whose slack y f - p was below `within` when they were looked at last.
+  double cost_outside_within(double within) const;
   // Those of the last call join, the largest first, at most as many as the set has, or everyone when most have a loss or are likely to get
   // one; members that are far from having one leave. The result moves to the new set. True when any joined.
   bool grow(SvmResult& svm);
