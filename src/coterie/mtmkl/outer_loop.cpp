@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <cstdio>
 
 #include "coterie/mtmkl/evaluator.hpp"
 #include "coterie/mtmkl/theta_step.hpp"
@@ -22,6 +23,8 @@ double closeness_of_groups(const Part& part) {
 }
 // Steps in a row that neither lower the objective nor bring the dual value closer, before the solver gives up.
 constexpr int kMostFailures = 8;
+// Lengths of one step that are tried.
+constexpr int kMostTrials = 6;
 // A smoothed problem is made sharper by this factor when what is left of its gap is mostly due to the ridge.
 constexpr double kSharper = 0.1;
 // Rounding below this part of the target does not matter; above, it is worth a careful proof.
@@ -34,6 +37,7 @@ struct Iterate {
   Groups groups;        // of units
   double primal = 0;    // with the ridges of (53), without the losses of samples left out
   double plain = 0;     // without ridges
+  double penalty = 0;   // in both
   double left_out = 0;  // those losses, where they were counted
   bool counted = false;  // over all samples: plain + left_out is the objective of the whole problem
   Matrix g;             // units x M
@@ -116,15 +120,20 @@ class PartSolver {
     return join_proofs(svms_.careful_proofs(x.theta, x.tasks), part_.unit, x.theta, ties(), nu);
   }
 
-  // The quadratic model around x with mu I added to the Hessians: solve it for new weights and pair duals.
-  ThetaResult theta_step(Iterate& x, double mu, ThetaState& state, const ThetaSettings& limits) {
+  // The curvatures of the model around x: the Hessians and mu I.
+  std::vector<Matrix> curvatures(Iterate& x, double mu) {
     const Index M = problem_.M();
-    const bool newton = settings_.solver == Solver::newton;
-    if (newton) svms_.add_curvatures(x.tasks);
     std::vector<Matrix> B(static_cast<std::size_t>(part_.units), mu * Matrix::Identity(M, M));
-    if (newton)
-      for (std::size_t k = 0; k < x.tasks.size(); ++k)
-        B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
+    if (settings_.solver != Solver::newton) return B;
+    svms_.add_curvatures(x.tasks);
+    for (std::size_t k = 0; k < x.tasks.size(); ++k)
+      B[static_cast<std::size_t>(part_.unit[k])] += x.tasks[k].H;
+    return B;
+  }
+
+  // Solves the model around x for new weights and pair duals.
+  ThetaResult theta_step(const Iterate& x, const std::vector<Matrix>& B, ThetaState& state,
+                         const ThetaSettings& limits) {
     Matrix c = x.g;
     for (Index u = 0; u < part_.units; ++u)
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
@@ -135,17 +144,17 @@ class PartSolver {
   }
 
   // How much the model falls from x to theta.
-  double predicted_decrease(const Iterate& x, const Matrix& theta, double mu) const {
+  double predicted_decrease(const Iterate& x, const std::vector<Matrix>& B,
+                            const Matrix& theta) const {
     const Matrix d = theta - x.theta;
-    double change = x.g.cwiseProduct(d).sum() + 0.5 * mu * d.squaredNorm();
-    for (std::size_t k = 0; k < x.tasks.size(); ++k) {
-      const Vector d_u = d.row(part_.unit[k]);
-      change += 0.5 * d_u.dot(x.tasks[k].H * d_u);
-    }
-    if (penalty_ > 0)
-      change += penalty_ *
-                (pairwise_distance(part_.graph, theta) - pairwise_distance(part_.graph, x.theta));
-    return -change;
+    double change = x.g.cwiseProduct(d).sum();
+    for (Index u = 0; u < part_.units; ++u)
+      change += 0.5 * d.row(u).dot(d.row(u) * B[static_cast<std::size_t>(u)]);
+    return x.penalty - penalty_at(theta) - change;
+  }
+
+  double penalty_at(const Matrix& theta) const {
+    return penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, theta) : 0;
   }
 
   // Curvature that only keeps a model from being flat.
@@ -189,8 +198,7 @@ class PartSolver {
     x.theta = std::move(theta);
     x.groups = std::move(groups);
     x.tasks = std::move(states);
-    x.primal = penalty_ > 0 ? penalty_ * pairwise_distance(part_.graph, x.theta) : 0;
-    x.plain = x.primal;
+    x.primal = x.plain = x.penalty = penalty_at(x.theta);
     x.counted = svms_.has_all();
     x.g = Matrix::Zero(part_.units, problem_.M());
     for (std::size_t k = 0; k < x.tasks.size(); ++k) {  // in task order, whatever the threads
@@ -382,24 +390,18 @@ class Loop {
     inner_tolerance *= std::pow(0.1, failures_);
     const double enough = inner_tolerance;
     if (last) inner_tolerance = std::min(inner_tolerance, closeness_of_groups(part_) * target);
-    svm_tolerance_ = std::clamp(0.01 * gap / x_.plain, closest_, 1e-2);
+    svm_tolerance_ = precise_ ? closest_ : std::clamp(0.01 * gap / x_.plain, closest_, 1e-2);
     svm_tolerance_ = std::max(1e-13, sharpening_ * svm_tolerance_);
-    if (!enter(Phase::theta_step)) throw Stopped{};
-    const ThetaResult next = solver_.theta_step(x_, mu_, state_,
-                                                {.gap_tolerance = inner_tolerance,
-                                                 .enough = enough,
-                                                 .groups = last,
-                                                 .keep_going = [this] { return keep_going(); }});
-    if (!enter(Phase::svms)) throw Stopped{};
-    if (search(next, last && (is_large() || next.gap <= inner_tolerance))) {
+    const ThetaSettings limits{.gap_tolerance = inner_tolerance,
+                               .enough = enough,
+                               .groups = last,
+                               .keep_going = [this] { return keep_going(); }};
+    if (search(limits, last)) {
       failures_ = 0;
       return;
     }
-    // A longer model step was wrong: stay, with the better pair duals, and ask for a shorter one from sharper SVMs.
-    solver_.restore(x_);
-    const double dual_here = solver_.dual(x_, next.nu);
-    const bool closer = x_.plain - dual_here <= 0.9 * gap_;
-    if (dual_here > dual_) nu_ = next.nu;
+    // Stay, with the best pair duals, and ask again from sharper SVMs.
+    const bool closer = x_.plain - dual_ <= 0.9 * gap_;
     sharpening_ *= 0.1;
     if (closer) {
       failures_ = 0;
@@ -417,11 +419,18 @@ class Loop {
   }
 
   // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if samples
-  // joined, so that there is nothing to compare with.
-  bool search(const ThetaResult& next, bool settles) {
-    const double predicted = solver_.predicted_decrease(x_, next.theta, mu_);
+  // joined, so that there is nothing to compare with. Else it is shortened to where the tangents at its ends meet, which is where a kink
+  // between them is; there any descent will do.
+  bool search(const ThetaSettings& limits, bool last) {
+    const std::vector<Matrix> B = solver_.curvatures(x_, mu_);
+    if (!enter(Phase::theta_step)) throw Stopped{};
+    ThetaResult next = solver_.theta_step(x_, B, state_, limits);
+    if (!enter(Phase::svms)) throw Stopped{};
+    const double predicted = solver_.predicted_decrease(x_, B, next.theta);
+    const Matrix d = next.theta - x_.theta;
+    const double slope = x_.g.cwiseProduct(d).sum();
     double length = 1;
-    for (int trial = 0; trial < 3; ++trial) {
+    for (int trial = 0; trial < kMostTrials; ++trial) {
       const Groups groups =
           length == 1 ? next.groups : common_refinement(part_.units, x_.groups, next.groups);
       const Matrix theta = between(x_.theta, next.theta, length, groups);
@@ -429,29 +438,38 @@ class Loop {
           theta, groups, solver_.svms().alphas_after(x_.tasks, theta - x_.theta), svm_tolerance_);
       const double actual = x_.primal - y.primal;
       const double gap_there = y.plain - solver_.dual(y, next.nu);
-      const bool accepted =
-          (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x_.primal)) ||
-          gap_there <= 0.5 * best_gap_ || grew_;
-      if (!accepted) {
-        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
-        continue;
-      }
-      if (!grew_) {
+      if (getenv("TRACE")) fprintf(stderr,"step %ld plain %.10g dual %.10g gap %.2e mu %.2e share %.1e fail %d inner %.1e got %.1e it %ld groups %zu svmtol %.1e trial %d length %.2e predicted %.3e actual %.3e gap_there %.2e\n", outer_steps_, x_.plain, dual_, gap_/x_.plain, mu_, share_, failures_, limits.gap_tolerance, next.gap, next.iterations, next.groups.size(), svm_tolerance_,trial,length,predicted,actual,gap_there/y.plain);
+      const bool falls = actual > 1e-14 * std::abs(x_.primal);
+      if ((falls && (trial > 0 || actual >= 1e-3 * predicted)) || gap_there <= 0.5 * best_gap_ ||
+          grew_) {
         const double ratio = predicted > 0 ? actual / predicted : 1;
-        if (length < 1 || ratio < 0.2)
-          mu_ *= 4;
-        else if (ratio > 0.7)
-          mu_ *= 0.1;
-        if (gap_there > gap_) leave();
+        if (!grew_ && gap_there > gap_) leave();
+        if (!grew_) mu_ *= length < 1 || ratio < 0.2 ? 4 : ratio > 0.7 ? 0.1 : 1;
+        best_gap_ = grew_ ? gap_there : std::min(best_gap_, gap_there);
+        x_ = std::move(y);
+        nu_ = std::move(next.nu);
+        standing_ = true;
+        grew_ = false;
+        settled_ = last && length == 1 && (is_large() || next.gap <= limits.gap_tolerance);
+        return true;
       }
-      best_gap_ = grew_ ? gap_there : std::min(best_gap_, gap_there);
-      x_ = std::move(y);
-      nu_ = next.nu;
-      standing_ = true;
-      grew_ = false;
-      settled_ = settles && length == 1;
-      return true;
+      if (!precise_) {  // the SVMs may be to blame
+        precise_ = true;
+        svm_tolerance_ = std::min(svm_tolerance_, closest_);
+        again(svm_tolerance_);
+        return true;
+      }
+      const double slope_there = y.g.cwiseProduct(d).sum();
+      const double change = (y.primal - y.penalty) - (x_.primal - x_.penalty);
+      const double meet = (length * slope_there - change) / std::max(1e-300, slope_there - slope);
+      length = std::clamp(meet, 1e-4 * length, 0.7 * length);
     }
+    const double dual_here = solver_.dual(x_, next.nu);
+    if (dual_here > dual_) {
+      dual_ = dual_here;
+      nu_ = std::move(next.nu);
+    }
+    solver_.restore(x_);
     return false;
   }
 
@@ -460,7 +478,7 @@ class Loop {
     const double inner_tolerance = std::min(0.1 * gap_, 0.2 * solver_.target(x_));
     if (!enter(Phase::theta_step)) throw Stopped{};
     const ThetaResult next = solver_.theta_step(
-        x_, 0, state_, {.gap_tolerance = inner_tolerance, .enough = inner_tolerance,
+        x_, solver_.curvatures(x_, 0), state_, {.gap_tolerance = inner_tolerance, .enough = inner_tolerance,
                         .keep_going = [this] { return keep_going(); }});
     if (!enter(Phase::svms)) throw Stopped{};
     for (std::size_t back = 1; back <= visited_.size() && cycle_ == 0; ++back)
@@ -486,10 +504,10 @@ class Loop {
         .enough = target,
         .max_iterations = std::clamp<Index>(static_cast<Index>(2e8 / work), 50, 20'000),
         .keep_going = [this] { return enter(Phase::theta_step); }};
-    ThetaResult next = solver_.theta_step(x_, mu_, state_, limits);
+    ThetaResult next = solver_.theta_step(x_, solver_.curvatures(x_, mu_), state_, limits);
     enter(Phase::svms);
     if (next.groups == x_.groups) return;
-    Iterate y = solver_.evaluate(between(x_.theta, next.theta, 1, next.groups), next.groups,
+    Iterate y = solver_.evaluate(next.theta, next.groups,
                                  solver_.svms().alphas(x_.tasks), svm_tolerance_);
     if (!take_if_close(std::move(y), std::move(next.nu))) solver_.restore(x_);
   }
@@ -520,7 +538,7 @@ class Loop {
                                    std::max(1e-12, 0.01 * svm_tolerance_));
       const double target = solver_.target(y);
       ThetaResult next = solver_.theta_step(
-          y, mu_, state_,
+          y, solver_.curvatures(y, mu_), state_,
           {.gap_tolerance = closeness_of_groups(part_) * target, .enough = target});
       merged = mean_of_groups(next.theta, groups);  // the mean may be off the face of the optimum
       if (take_if_close(std::move(y), std::move(next.nu))) return;
@@ -646,6 +664,7 @@ class Loop {
   double check_at_ = infinity;
   bool grew_ = false;     // samples joined after x was evaluated
   bool settled_ = false;  // the groups, by the last theta step
+  bool precise_ = false;  // SVMs are solved as closely as ever, from the first step on that was refused
   bool far_ = false;      // from knowing which samples matter
   int failures_ = 0;
   int misled_ = 0;  // proofs that doubles promised and a careful look did not confirm

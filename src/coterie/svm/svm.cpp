@@ -155,9 +155,16 @@ void DualSolver::balance() {
       sum = next;
     }
     const double excess = sum + lost;
+    // Of the variable that is farthest from its bounds: at a bound it would begin to count as free.
     Index k = -1;
-    for (Index i = 0; i < n_; ++i)
-      if (beta_[i] * excess > 0 && (k < 0 || std::abs(beta_[i]) > std::abs(beta_[k]))) k = i;
+    double most = 2 * std::abs(excess);
+    for (Index i = 0; i < n_; ++i) {
+      const double room = std::min(beta_[i] - lo_[i], hi_[i] - beta_[i]);
+      if (room > most) {
+        most = room;
+        k = i;
+      }
+    }
     if (k < 0) return;
     const double before = beta_[k];
     beta_[k] = std::clamp(before - excess, lo_[k], hi_[k]);
@@ -336,10 +343,6 @@ bool DualSolver::newton_step(const std::vector<Index>& free) {
 double DualSolver::measure(SvmResult& result) {
   const double before = std::exchange(mass_, roots_.dot(beta_.cwiseAbs()));
   peak_ = std::max({peak_, mass_, before + std::exchange(travel_, 0.0)});
-  // Between the largest gradient that may fall and the smallest that may rise: where the bias of an optimal beta is.
-  const double highest = (e_ + down_).maxCoeff();
-  const double lowest = (e_ + up_).minCoeff();
-  const bool both = highest > -infinity && lowest < infinity;
   const auto gap_at = [&](double bias) {
     double gap = 0;
     for (Index i = 0; i < n_; ++i) {
@@ -349,7 +352,7 @@ double DualSolver::measure(SvmResult& result) {
     return gap;
   };
   result.dual = yp_.dot(beta_) - 0.5 * beta_.dot((e_.head(n_).matrix() + yp_));
-  result.bias = both ? -(highest + lowest) / 2 : best_bias(e_.head(n_).matrix(), problem_);
+  result.bias = best_bias(e_.head(n_).matrix(), problem_);
   const double gap = gap_at(result.bias);
   result.primal = result.plain = result.dual + gap;
   return gap;
