@@ -35,8 +35,10 @@ struct TaskModel {
 
 // The proof: primal and dual values with the pair duals that give the latter, docs/maths.md (5).
 struct Certificate {
-  double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
+  double primal = 0, dual = 0, gap = 0;  // gap relative to primal
+  double bound = 0;                      // of the rounding error of the gap, relative to primal
   double lambda = 0;                     // the number used, possibly infinite
+  double lambda_max = 0;                 // of which lambda is a share, where it is one; else 0
   bool complete = true;                  // every pair of tasks with weight 1
   TaskGraph graph;                       // the edges, when not complete
   Matrix nu;                             // edges x M; no rows when lambda is 0 or infinite

@@ -139,6 +139,7 @@ class PartSolver {
       c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
     ThetaResult step = solve_theta({c, B, part_.graph, kappa_, problem_.weights}, state, limits);
     pull_inside(step.nu, kappa_);
+    put_inside(step.theta, problem_.weights);
     theta_iterations += step.iterations;
     return step;
   }

@@ -32,6 +32,20 @@ void charge_imbalance(double excess, ConstVectorRef largest, double mass, TaskPr
     proof.g_error[m] += excess * largest[m] * (mass + excess);
 }
 
+// sum theta for p = 1, ||theta||_p for others.
+double size_of(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
+  if (p == 1) return theta.sum();
+  const double largest = theta.maxCoeff();
+  if (std::isinf(p) || !(largest > 0)) return largest;
+  return largest * std::pow((theta.array() / largest).pow(p).sum(), 1 / p);
+}
+
+// How far theta leaves D, relative to its size: what it takes to scale it back.
+double violation(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
+  const double size = size_of(theta, p);
+  return p == 1 ? std::abs(size - 1) : std::max(0.0, size - 1);
+}
+
 double exact_excess(ConstVectorRef y, ConstVectorRef alpha) {
   long double sum = 0;
   long double all = 0;
@@ -226,8 +240,10 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     degree[edge.t - A] += 1;
   }
   primal += penalty;
+  double outside = 0;  // scaled back into D, the weights change the primal value by as much, (50)
+  for (Index i = 0; i < U; ++i) outside = std::max(outside, 2 * violation(theta.row(i), p));
   primal_error += static_cast<double>(M + 8 + ties.kappa.size()) * u * penalty +
-                  static_cast<double>(M + 4) * u * static_cast<double>(primal);  // sum theta = 1
+                  (outside + static_cast<double>(M + 8) * u) * static_cast<double>(primal);
   for (Index i = 0; i < U; ++i) {
     c_error.row(i).array() += (degree[i] + 2) * u * (pulls[i] + c.row(i).array().abs());
     const Vector low = (c.row(i) - c_error.row(i)).transpose();
@@ -244,6 +260,12 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
   proof.dual = static_cast<double>(dual);
   proof.error = primal_error + dual_error + 4 * u * (std::abs(proof.primal) + std::abs(proof.dual));
   return proof;
+}
+
+void put_inside(Matrix& theta, const WeightSet& weights) {
+  const double p = weights.p();
+  for (Index i = 0; i < theta.rows(); ++i)
+    if (violation(theta.row(i), p) > u) theta.row(i) /= size_of(theta.row(i), p);
 }
 
 void pull_inside(Matrix& nu, const Vector& kappa) {

@@ -50,6 +50,8 @@ struct Ties {
 Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>& unit,
                   const Matrix& theta, const Ties& ties, const Matrix& nu);
 
+// Rows that are in D but for rounding, put there; equal rows stay equal.
+void put_inside(Matrix& theta, const WeightSet& weights);
 // nu_i surely within its ball of radius kappa_i, rounding included.
 void pull_inside(Matrix& nu, const Vector& kappa);
 

@@ -7,7 +7,7 @@
 
 #include "coterie/data/dataset.hpp"
 #include "coterie/math/random.hpp"
-#include "coterie/mtmkl/settings.hpp"
+#include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
 
@@ -25,7 +25,8 @@ enum class Oddity {
 struct RandomProblem {
   Dataset data;
   TrainSettings settings;
-  std::string description;
+  TrainExtras extras = {};
+  std::string description = {};
 };
 
 inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
@@ -97,6 +98,36 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
                         ", C " + std::to_string(settings.C) + ", lambda " + settings.lambda +
                         ", norm " + std::to_string(static_cast<int>(settings.norm)) + ", kernels " +
                         settings.kernels;
+  return problem;
+}
+
+// The same with all that users may set beside it: task graphs, C per task, normalisations, scalings, norms, C from 1e-3 to 1e4.
+inline RandomProblem wild_problem(std::uint64_t seed) {
+  Random random(seed + 1'000'003);
+  RandomProblem problem = random_problem(
+      seed, static_cast<Oddity>(random.below(static_cast<Index>(Oddity::count))));
+  TrainSettings& settings = problem.settings;
+  const Index T = std::ssize(problem.data.tasks);
+  settings.C = std::pow(10, random.uniform(-3, 4));
+  const double norms[] = {1, 1, 1, 1.0001, 1.01, 1.1, 1.5, 2, 3, 10, std::numeric_limits<double>::infinity()};
+  settings.norm = norms[random.below(11)];
+  const char* const normalisations[] = {"cosine", "cosine", "variance", "tail:1", "tail:4", "none"};
+  settings.normalise = normalisations[random.below(6)];
+  const char* const scalings[] = {"none", "standard", "minmax"};
+  settings.scale = scalings[random.below(3)];
+  if (random.uniform() < 0.3)
+    for (const Task& task : problem.data.tasks)
+      if (random.uniform() < 0.7) problem.extras.task_C[task.name] = std::pow(10, random.uniform(-6, 6));
+  if (random.uniform() < 0.3 && T > 1) {
+    problem.extras.complete = false;
+    for (Index t = 0; t < T; ++t)
+      for (Index s = t + 1; s < T; ++s)
+        if (random.uniform() < 0.5) problem.extras.graph.push_back({t, s, std::pow(10, random.uniform(-3, 3))});
+  }
+  problem.description = "wild " + problem.description + ", really C " + std::to_string(settings.C) + ", norm " +
+                        std::to_string(settings.norm) + ", " + settings.normalise + ", " + settings.scale +
+                        (problem.extras.complete ? "" : ", graph") +
+                        (problem.extras.task_C.empty() ? "" : ", task C");
   return problem;
 }
 

@@ -179,7 +179,9 @@ Model make_model(const Prepared& prepared, const TrainSettings& settings, const 
   proof.primal = fit.primal;
   proof.dual = fit.dual;
   proof.gap = fit.gap;
+  proof.bound = fit.bound;
   proof.lambda = fitted.lambda;
+  proof.lambda_max = fitted.lambda_max;
   proof.complete = prepared.complete;
   if (!prepared.complete) proof.graph = prepared.graph;
   if (fitted.lambda > 0 && std::isfinite(fitted.lambda))
