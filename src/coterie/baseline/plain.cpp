@@ -30,10 +30,8 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
   std::vector<Vector> alpha(all.size());
   if (std::ssize(start.alpha) == T)
     for (std::size_t t = 0; t < alpha.size(); ++t) alpha[t] = svms.admit(t, start.alpha[t]);
-  // Half of the gap for the SVMs on the samples that take part, which are asked again with those that turn out to have a loss. The gaps
-  // of T tasks, each relative to max(1, |J_t|), add up.
-  const double svm_tolerance =
-      std::max(1e-14, 0.5 * settings.gap_tolerance / static_cast<double>(T));
+  // Half of the gap for the SVMs on the samples that take part, which are asked again with those that turn out to have a loss.
+  const double svm_tolerance = std::max(1e-14, 0.5 * settings.gap_tolerance);
   Progress report;
   report.groups = std::ssize(fit.groups);
   const auto enter = [&](Phase phase) {
@@ -41,28 +39,36 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
     return !progress || progress(report);
   };
   enter(Phase::svms);
+  const Vector no_ties;
+  const Matrix no_anchors;
+  const Ties ties{problem.graph, no_ties, no_anchors, problem.weights, true};
+  std::vector<TaskProof> proofs;
+  Proof proof;
   std::vector<TaskState> tasks = svms.resume(fit.theta, alpha, svm_tolerance);
   while (true) {
-    fit.primal = svms.count_left_out(tasks);
-    fit.dual = 0;
-    for (const TaskState& task : tasks) {
-      fit.primal += task.svm.primal;
-      fit.dual += task.svm.dual;
+    svms.count_left_out(tasks);
+    proofs = svms.rounded_proofs(fit.theta, tasks);
+    proof = join_proofs(proofs, all, fit.theta, ties, fit.nu);
+    if (proof.error > 0.05 * settings.gap_tolerance * proof.primal) {
+      proofs = svms.careful_proofs(fit.theta, tasks);
+      proof = join_proofs(proofs, all, fit.theta, ties, fit.nu);
     }
-    const double scale = std::max(1.0, std::abs(fit.primal));
-    fit.gap = (fit.primal - fit.dual) / scale;
+    fit.primal = proof.primal;
+    fit.dual = proof.dual;
+    fit.gap = proof.gap() / proof.primal;
+    fit.bound = proof.error / proof.primal;
     report.outer_step = fit.outer_steps;
     report.primal = fit.primal;
     report.dual = fit.dual;
     report.gap = fit.gap;
     const bool go_on = enter(Phase::proof);
-    if (fit.gap <= settings.gap_tolerance) break;
+    if (proof.shows(settings.gap_tolerance * proof.primal)) break;
     if (!go_on || fit.outer_steps >= settings.max_outer_steps) {
       fit.status = go_on ? Status::step_limit : Status::stopped;
       break;
     }
     if (!svms.grow(tasks) && fit.outer_steps > 0) {
-      fit.status = Status::stalled;
+      fit.status = fit.bound > 0.05 * settings.gap_tolerance ? Status::precision : Status::stalled;
       break;
     }
     enter(Phase::svms);
@@ -74,7 +80,7 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
   fit.task_objective.resize(T);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     fit.bias[static_cast<Index>(t)] = tasks[t].svm.bias;
-    fit.task_objective[static_cast<Index>(t)] = tasks[t].svm.primal + tasks[t].left_out;
+    fit.task_objective[static_cast<Index>(t)] = proofs[t].primal;
     fit.alpha.push_back(svms.all_alpha(tasks, t));
   }
   fit.svm_solves = svms.svm_solves;

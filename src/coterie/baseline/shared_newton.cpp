@@ -23,7 +23,7 @@ struct Point {
   double value = 0;  // (21)
   Vector c;          // (22)
   double dual = 0;   // (23)
-  double svm_gap = 0, svm_scale = 0;  // sum_t c_t of the SVMs' own gaps, and of max(1, J_t)
+  double svm_gap = 0, svm_scale = 0;  // sum_t c_t of the SVMs' own gaps, and of J_t
   double gap() const { return value - dual; }
 };
 
@@ -44,8 +44,19 @@ void rate(Point& x, const SharedWeights& shape) {
     x.svm_gap += x.c[t] * (task.svm.primal - task.svm.dual);
     r.row(t) = x.c[t] * task.g;
   }
-  x.svm_scale = x.c.dot(x.J.cwiseMax(1));
+  x.svm_scale = x.c.dot(x.J);
   x.dual += smallest_shared(r, shape.share);
+}
+
+// What rounding may do to the gap: the weights c_t follow the objectives, whose errors they carry on.
+double rounding(const Point& x, const std::vector<TaskProof>& tasks, double power) {
+  double sum = 0;
+  for (Index t = 0; t < x.c.size(); ++t) {
+    const TaskProof& task = tasks[static_cast<std::size_t>(t)];
+    sum += x.c[t] * (task.primal_error + task.alpha_error + 2 * task.g_error.maxCoeff());
+  }
+  const double sums = static_cast<double>(x.theta.size() + 20) * std::numeric_limits<double>::epsilon();
+  return (1 + std::abs(power - 1)) * (sum + sums * x.value);
 }
 
 // m_t(theta) = J_t + g_t'd + 1/2 d'B_t d,   d = theta_t - x_t;   B_t = H_t + ridge I at first
@@ -253,7 +264,7 @@ Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const Fi
   room.last.resize(static_cast<std::size_t>(T));
   Evaluator svms(problem, numbers_below(T), numbers_below(T), settings, room);
   const auto target = [&](const Point& x) {
-    return settings.gap_tolerance * std::max(1.0, std::abs(x.value));
+    return settings.gap_tolerance * x.value;
   };
   // Together the SVMs may take a tenth of the gap that is asked for.
   const auto closest = [&](const Point& x) {
@@ -323,7 +334,7 @@ Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const Fi
     report.outer_step = step;
     report.primal = x.value;
     report.dual = x.dual;
-    report.gap = x.gap() / std::max(1.0, std::abs(x.value));
+    report.gap = x.gap() / x.value;
     report.groups = std::ssize(equal_rows(x.theta));
     bool go_on = enter(Phase::proof);
     if (done || !go_on || step >= settings.max_outer_steps || failures > 8) {
@@ -387,7 +398,10 @@ Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const Fi
   fit.claim = shape.power < 1 ? Claim::stationary : Claim::optimum;
   fit.primal = x.value;
   fit.dual = x.dual;
-  fit.gap = x.gap() / std::max(1.0, std::abs(x.value));
+  fit.gap = x.gap() / x.value;
+  fit.bound = rounding(x, svms.rounded_proofs(x.theta, x.tasks), shape.power) / x.value;
+  if (fit.status == Status::converged && fit.gap + fit.bound > settings.gap_tolerance)
+    fit.status = Status::precision;
   fit.task_objective = x.J;
   fit.bias.resize(T);
   for (std::size_t t = 0; t < x.tasks.size(); ++t) {

@@ -19,7 +19,7 @@
 //   p <= 1   minimise sum_t c_t m_t(theta_t): c'g lies above F and touches it, so that what lowers it lowers F
 //
 // A step that does not lower (21) as promised, nor halves the gap, is not taken: the gradients it found correct the models, and the model is
-// minimised again. p other than 1 asks for tau = 1. It stops when  primal - dual <= gap_tolerance * max(1, |primal|).
+// minimised again. p other than 1 asks for tau = 1. It stops when  primal - dual <= gap_tolerance * primal.
 #pragma once
 
 #include "coterie/mtmkl/fit.hpp"

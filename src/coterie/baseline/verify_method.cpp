@@ -102,34 +102,44 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   Verification check;
   const Matrix X = scaled(model, data.X);
   check_scaling(model, data, check.findings);
-  check_divisors(model, data, X, precomputed, check.findings);
+  const ExactKernels exact(X, model.kernels, precomputed);
+  check_settings(model, check);
+  check_divisors(model, data, exact, check.findings);
   check_weights(model, shape, check);
 
   std::vector<TaskValues> values;
-  std::vector<double> g;
+  std::vector<long double> g;
   for (std::size_t t = 0; t < T; ++t) {
     values.push_back(
-        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check, one_done));
+        recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed}, 0, check, one_done));
     g.push_back(values.back().primal);
   }
-  check.primal = p_norm(g, shape.power);
+  const long double primal = p_norm(g, static_cast<long double>(shape.power));
+  long double dual = 0;
+  double error = 0;
   // c_t = (g_t / F)^(p-1), and what the best weights would make of sum_t c_t J_t at these alpha.
-  std::vector<double> sum(M, 0);
+  std::vector<long double> sum(M, 0);
   for (std::size_t t = 0; t < T; ++t) {
-    const double c = std::pow(g[t] / check.primal, shape.power - 1);
-    check.dual += c * values[t].alpha_sum;
-    double largest = 0;
-    double here = 0;
+    const long double c = std::pow(g[t] / primal, static_cast<long double>(shape.power) - 1);
+    dual += c * values[t].alpha_sum;
+    long double largest = 0;
+    long double here = 0;
+    double S_error = 0;
     for (std::size_t m = 0; m < M; ++m) {
-      const double S = c * values[t].S[m];
+      const long double S = c * values[t].S[m];
       sum[m] += S;
       largest = std::max(largest, S);
       here += model.tasks[t].theta[static_cast<Index>(m)] * S;
+      S_error = std::max(S_error, values[t].S_error[m]);
     }
-    check.dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
+    dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
+    error += static_cast<double>(c) *
+             (values[t].primal_error + values[t].alpha_error + S_error);
   }
-  if (!shape.fixed) check.dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
-  compare(model.certificate, model.settings.tolerance, check);
+  if (!shape.fixed) dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
+  // The weights c_t follow the objectives, whose errors they carry on.
+  error += std::abs(shape.power - 1) * error + 1e-17 * static_cast<double>(T + M) * static_cast<double>(primal);
+  compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
   check_groups(model, check);
   return check;
 }

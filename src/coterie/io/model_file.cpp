@@ -41,6 +41,11 @@ std::string user_block(const Frame& frame) {
 
 // The oldest version that has a place for all of the model, so that older programs read what they can.
 std::uint64_t version_of(const Model& model) {
+  const auto is_bounded = [](const Certificate& proof) { return proof.scale_floor == 0; };
+  if (is_bounded(model.certificate) ||
+      std::ranges::any_of(model.extensions,
+                          [&](const Extension& added) { return is_bounded(added.certificate); }))
+    return 4;
   if (model.settings.method != "coterie") return 3;
   return has_calibration(model) || !model.extensions.empty() ? 2 : 1;
 }

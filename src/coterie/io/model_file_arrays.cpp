@@ -317,7 +317,7 @@ void read_training_data(const Hdf5Reader& file, Model& model) {
   model.classes = file.texts("/training_data/classes", file.length("/training_data/classes"));
 }
 
-void write_certificate(Hdf5Writer& file, const Certificate& proof) {
+void write_certificate(Hdf5Writer& file, const Certificate& proof, bool bounded) {
   std::vector<Index> first, second;
   Vector weight(std::ssize(proof.graph));
   for (const Edge& edge : proof.graph) {
@@ -330,6 +330,11 @@ void write_certificate(Hdf5Writer& file, const Certificate& proof) {
   file.add("/certificate/dual", proof.dual);
   file.add("/certificate/gap", proof.gap);
   file.add("/certificate/lambda", proof.lambda);
+  if (bounded) {
+    file.add("/certificate/bound", proof.bound);
+    file.add("/certificate/scale_floor", proof.scale_floor);
+    file.add("/certificate/lambda_max", proof.lambda_max);
+  }
   file.add("/certificate/complete_graph", Index{proof.complete});
   file.add("/certificate/edge_t", first);
   file.add("/certificate/edge_s", second);
@@ -345,6 +350,10 @@ Certificate read_certificate(const Hdf5Reader& file) {
   proof.dual = file.real("/certificate/dual");
   proof.gap = file.real("/certificate/gap");
   proof.lambda = file.real("/certificate/lambda");
+  const bool bounded = file.has("/certificate/bound");
+  proof.bound = bounded ? file.real("/certificate/bound") : kBoundBefore;
+  proof.scale_floor = bounded ? file.real("/certificate/scale_floor") : 1;
+  if (bounded) proof.lambda_max = file.real("/certificate/lambda_max");
   const Index complete = file.integer("/certificate/complete_graph");
   if (complete != 0 && complete != 1)
     throw InputError(fmt::format("/certificate/complete_graph is {}, not 0 or 1", complete));
@@ -371,9 +380,12 @@ std::string write_arrays(const Model& model) {
   write_tasks(file, model);
   if (has_calibration(model)) write_calibrations(file, model);
   write_training_data(file, model);
-  write_certificate(file, model.certificate);
+  bool bounded = model.certificate.scale_floor == 0;
+  for (const Extension& added : model.extensions)
+    bounded = bounded || added.certificate.scale_floor == 0;
+  write_certificate(file, model.certificate, bounded);
   if (model.settings.method != "coterie") write_method(file, model);
-  write_extensions(file, model.extensions, std::ssize(model.kernels));
+  write_extensions(file, model.extensions, std::ssize(model.kernels), bounded);
   return file.finish();
 }
 

@@ -217,6 +217,11 @@ void check_certificate(const Certificate& proof, Index first, Index tasks, Index
               (std::isfinite(proof.dual) || (!bounded && proof.dual < 0)),
           "the certificate has a number that is not finite");
   require(proof.lambda >= 0, "lambda is {}", proof.lambda);
+  require(std::isfinite(proof.bound) && proof.bound >= 0, "the bound of the gap is {}", proof.bound);
+  require(proof.scale_floor == 0 || proof.scale_floor == 1, "the floor of the scale is {}",
+          proof.scale_floor);
+  require(std::isfinite(proof.lambda_max) && proof.lambda_max >= 0, "lambda_max is {}",
+          proof.lambda_max);
   check_text(proof.status, "the status");
   require(proof.outer_steps >= 0, "the number of outer steps is {}", proof.outer_steps);
   require(!proof.complete || proof.graph.empty(), "edges are listed though every pair is one");

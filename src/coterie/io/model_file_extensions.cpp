@@ -22,14 +22,15 @@ void check_offsets(const std::vector<Index>& offsets, Index end, std::string_vie
 
 }  // namespace
 
-void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions, Index kernels) {
+void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions, Index kernels,
+                      bool bounded) {
   if (extensions.empty()) return;
   const Index K = std::ssize(extensions);
   std::vector<Index> base_tasks, tasks, rows, complete, outer_steps, edge_t, edge_s;
   std::vector<Index> edge_offsets = {0}, nu_offsets = {0};
   std::vector<std::string> fingerprint, status;
   std::vector<double> weights;
-  Vector tolerance(K), primal(K), dual(K), gap(K), lambda(K);
+  Vector tolerance(K), primal(K), dual(K), gap(K), lambda(K), bound(K), scale_floor(K);
   for (const Extension& added : extensions) {
     const Certificate& proof = added.certificate;
     const Index k = std::ssize(tasks);
@@ -42,6 +43,8 @@ void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions
     dual[k] = proof.dual;
     gap[k] = proof.gap;
     lambda[k] = proof.lambda;
+    bound[k] = proof.bound;
+    scale_floor[k] = proof.scale_floor;
     complete.push_back(proof.complete);
     status.push_back(proof.status);
     outer_steps.push_back(proof.outer_steps);
@@ -68,6 +71,10 @@ void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions
   file.add("/extensions/dual", dual);
   file.add("/extensions/gap", gap);
   file.add("/extensions/lambda", lambda);
+  if (bounded) {
+    file.add("/extensions/bound", bound);
+    file.add("/extensions/scale_floor", scale_floor);
+  }
   file.add("/extensions/complete_graph", complete);
   file.add("/extensions/edge_offsets", edge_offsets);
   file.add("/extensions/edge_t", edge_t);
@@ -92,6 +99,10 @@ std::vector<Extension> read_extensions(const Hdf5Reader& file) {
   const Vector dual = file.reals("/extensions/dual", K);
   const Vector gap = file.reals("/extensions/gap", K);
   const Vector lambda = file.reals("/extensions/lambda", K);
+  const bool bounded = file.has("/extensions/bound");
+  const Vector bound =
+      bounded ? file.reals("/extensions/bound", K) : Vector::Constant(K, kBoundBefore);
+  const Vector scale_floor = bounded ? file.reals("/extensions/scale_floor", K) : Vector::Ones(K);
   const std::vector<Index> complete = file.integers("/extensions/complete_graph", K);
   std::vector<std::string> status = file.texts("/extensions/status", K);
   const std::vector<Index> outer_steps = file.integers("/extensions/outer_steps", K);
@@ -120,6 +131,8 @@ std::vector<Extension> read_extensions(const Hdf5Reader& file) {
     proof.dual = dual[i];
     proof.gap = gap[i];
     proof.lambda = lambda[i];
+    proof.bound = bound[i];
+    proof.scale_floor = scale_floor[i];
     proof.complete = complete[k] == 1;
     for (Index e = edge_offsets[k]; e < edge_offsets[k + 1]; ++e)
       proof.graph.push_back({edge_t[static_cast<std::size_t>(e)],

@@ -7,7 +7,12 @@
 
 namespace coterie::detail {
 
-void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions, Index kernels);
+// The bound of a gap that versions before 4, which do not state one, were held to.
+inline constexpr double kBoundBefore = 1e-7;
+
+// `bounded`: with what came with version 4.
+void write_extensions(Hdf5Writer& file, const std::vector<Extension>& extensions, Index kernels,
+                      bool bounded);
 std::vector<Extension> read_extensions(const Hdf5Reader& file);
 
 // The extensions follow each other and end with the last task; the support vectors of a task come from the table it was trained on.

@@ -11,6 +11,7 @@
 #include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/anchored_step.hpp"
 #include "coterie/mtmkl/objective.hpp"
+#include "coterie/mtmkl/proof.hpp"
 
 namespace coterie {
 
@@ -39,7 +40,7 @@ class AnchoredSolver {
     for (std::size_t i = 0; i < graph_.size(); ++i)
       kappa_[static_cast<Index>(i)] = problem.lambda * graph_[i].weight;
     // Together the SVMs may take a tenth of the gap.
-    svm_tolerance_ = std::max(1e-13, 0.1 * settings.gap_tolerance / static_cast<double>(U_));
+    svm_tolerance_ = std::max(1e-13, 0.1 * settings.gap_tolerance);
     for (std::size_t u = 0; u < problem.grams.size(); ++u) {
       const Index n = problem.y[u].size();
       svms_.push_back(std::make_unique<TaskSvm>(problem.grams[u], problem.y[u], Vector::Ones(n),
@@ -136,8 +137,35 @@ class AnchoredSolver {
       B.push_back(x.tasks[static_cast<std::size_t>(u)].H + mu * Matrix::Identity(M_, M_));
       c.row(u) -= x.theta.row(u) * B.back();
     }
-    return solve_anchored({c, B, problem_.anchors, graph_, kappa_, problem_.weights},
-                          gap_tolerance);
+    AnchoredStep step = solve_anchored(
+        {c, B, problem_.anchors, graph_, kappa_, problem_.weights}, gap_tolerance);
+    pull_inside(step.nu, kappa_);
+    // Weights that are those of an anchor stay so to the last bit.
+    Matrix inside = step.theta;
+    put_inside(inside, problem_.weights);
+    for (Index u = 0; u < U_; ++u)
+      if (step.joined[static_cast<std::size_t>(u)] >= A_) step.theta.row(u) = inside.row(u);
+    return step;
+  }
+
+  // With bounds of the rounding, from the SVMs as they were solved or anew.
+  Proof prove(const Point& x, const Matrix& nu, bool careful, Vector& objective) const {
+    std::vector<TaskProof> tasks(svms_.size());
+    std::vector<Index> unit;
+    for (Index u = 0; u < U_; ++u) unit.push_back(u);
+    parallel_for(U_, settings_.threads, [&](Index u) {
+      const std::size_t i = static_cast<std::size_t>(u);
+      const Vector theta = x.theta.row(u);
+      tasks[i] = careful ? careful_proof(problem_.grams[i], problem_.y[i], problem_.C[i], theta,
+                                         alpha(x, i), x.tasks[i].svm.bias, {})
+                         : rounded_proof(problem_.grams[i], *svms_[i], x.tasks[i], theta);
+    });
+    objective.resize(U_);
+    for (Index u = 0; u < U_; ++u) objective[u] = tasks[static_cast<std::size_t>(u)].primal;
+    return join_proofs(tasks, unit, x.theta,
+                       {graph_, kappa_, problem_.anchors, problem_.weights,
+                        std::isinf(problem_.lambda)},
+                       nu);
   }
 
   double predicted_decrease(const Point& x, const Matrix& theta, double mu) const {
@@ -149,7 +177,7 @@ class AnchoredSolver {
   }
 
   double target(double primal) const {
-    return settings_.gap_tolerance * std::max(1.0, std::abs(primal));
+    return settings_.gap_tolerance * primal;
   }
 
   // To begin with, curvature that only keeps the model from being flat.
@@ -227,7 +255,7 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
     report.outer_step = step;
     report.primal = x.primal;
     report.dual = dual;
-    report.gap = gap / std::max(1.0, std::abs(x.primal));
+    report.gap = gap / x.primal;
     report.groups = std::ssize(std::set<Index>(x.joined.begin(), x.joined.end()));
     const bool wanted = go_on(Phase::proof);
     if (close && (settled || !wanted)) break;
@@ -290,21 +318,26 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
     solver.sharpen();
   }
 
+  Proof proof = solver.prove(x, nu, false, fit.task_objective);
+  const bool coarse = proof.error > 0.05 * solver.target(proof.primal);
+  if (coarse) proof = solver.prove(x, nu, true, fit.task_objective);
   fit.theta = x.theta;
   fit.joined = x.joined;
   fit.nu = std::move(nu);
-  fit.primal = x.primal;
-  fit.dual = dual;
-  fit.gap = (x.primal - dual) / std::max(1.0, std::abs(x.primal));
+  fit.primal = proof.primal;
+  fit.dual = proof.dual;
+  fit.gap = proof.gap() / proof.primal;
+  fit.bound = proof.error / proof.primal;
   fit.bias.resize(x.theta.rows());
-  fit.task_objective.resize(x.theta.rows());
   for (std::size_t u = 0; u < x.tasks.size(); ++u) {
     fit.alpha.push_back(solver.alpha(x, u));
     fit.bias[static_cast<Index>(u)] = x.tasks[u].svm.bias;
-    fit.task_objective[static_cast<Index>(u)] = x.tasks[u].svm.primal;
   }
-  if (fit.status == Status::converged && fit.primal - fit.dual > solver.target(fit.primal))
-    fit.status = Status::stalled;
+  if (proof.shows(solver.target(proof.primal))) {
+    if (fit.status == Status::stalled) fit.status = Status::converged;
+  } else if (fit.status == Status::converged || fit.status == Status::stalled) {
+    fit.status = coarse ? Status::precision : Status::stalled;
+  }
   return fit;
 }
 

@@ -10,7 +10,7 @@
 // c_u the sum of nu_i over the edges where u comes first minus that where it comes last. Method: proximal Newton steps, each minimising
 // the quadratic model of the J_u plus the penalty (anchored_step.hpp), with a line search; it stops when
 //
-//   primal - dual <= gap_tolerance * max(1, |primal|).
+//   primal - dual + bound of their rounding <= gap_tolerance * primal.
 #pragma once
 
 #include "coterie/mtmkl/fit.hpp"
@@ -35,7 +35,8 @@ struct AnchoredFit {
   Vector task_objective;      // U, primal value of every task's SVM
   Matrix nu;                  // edges x M; no rows where lambda is 0 or infinite
   std::vector<Index> joined;  // [u] the first point that u shares its weights with; A + u: none
-  double primal = 0, dual = 0, gap = 0;  // gap relative to max(1, |primal|)
+  double primal = 0, dual = 0, gap = 0;  // gap relative to primal
+  double bound = 0;                      // of its rounding error
   Index outer_steps = 0;
   Status status = Status::converged;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/mtmkl/anchored_fit.hpp"
+#include "coterie/mtmkl/proof.hpp"
 #include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
@@ -253,16 +255,24 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   proof.primal = fit.primal;
   proof.dual = fit.dual;
   proof.gap = fit.gap;
+  proof.bound = fit.bound;
   proof.status = to_string(fit.status);
   proof.outer_steps = fit.outer_steps;
   proof.nu = Matrix(0, std::ssize(model.kernels));
   if (fit.nu.rows() > 0) {  // of merged edges, each takes its share
     proof.nu.resize(std::ssize(edges), std::ssize(model.kernels));
+    Vector kappa(std::ssize(edges));
     for (std::size_t i = 0; i < edges.size(); ++i) {
       const Index merged = anchors.edge_of[i];
       const double share = edges[i].weight / anchors.graph[static_cast<std::size_t>(merged)].weight;
       proof.nu.row(static_cast<Index>(i)) = share * fit.nu.row(merged);
+      kappa[static_cast<Index>(i)] = proof.lambda * edges[i].weight;
     }
+    pull_inside(proof.nu, kappa);
+    // The shares add up to the whole but for rounding.
+    const double M = static_cast<double>(model.kernels.size());
+    proof.bound += (M + 16) * std::numeric_limits<double>::epsilon() * std::sqrt(M) *
+                   proof.nu.rowwise().norm().sum() / proof.primal;
   }
   Model extended = model;
   add_tasks(extended, data, fit, cost.C);

@@ -24,9 +24,10 @@ bool TaskModel::operator==(const TaskModel& o) const {
 }
 
 bool Certificate::operator==(const Certificate& o) const {
-  return std::tie(primal, dual, gap, lambda, complete, graph, claim, status, outer_steps) ==
-             std::tie(o.primal, o.dual, o.gap, o.lambda, o.complete, o.graph, o.claim, o.status,
-                      o.outer_steps) &&
+  return std::tie(primal, dual, gap, bound, scale_floor, lambda, lambda_max, complete, graph, claim,
+                  status, outer_steps) ==
+             std::tie(o.primal, o.dual, o.gap, o.bound, o.scale_floor, o.lambda, o.lambda_max,
+                      o.complete, o.graph, o.claim, o.status, o.outer_steps) &&
          same(nu, o.nu);
 }
 

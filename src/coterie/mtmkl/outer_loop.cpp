@@ -43,6 +43,10 @@ struct Iterate {
   Matrix g;             // units x M
 };
 
+struct PartProof : Proof {
+  Vector objective;  // [task]
+};
+
 // The functions of one part: objective, dual value, theta step. Where an iterate was evaluated, the SVMs are at its weights.
 class PartSolver {
  public:
@@ -113,11 +117,11 @@ class PartSolver {
   double target(const Iterate& x) const { return settings_.gap_tolerance * x.plain; }
 
   // With bounds of the rounding; the losses outside must have been counted. `nu` lies within its balls.
-  Proof rounded_proof(const Iterate& x, const Matrix& nu) const {
-    return join_proofs(svms_.rounded_proofs(x.theta, x.tasks), part_.unit, x.theta, ties(), nu);
+  PartProof rounded_proof(const Iterate& x, const Matrix& nu) const {
+    return joined(svms_.rounded_proofs(x.theta, x.tasks), x, nu);
   }
-  Proof careful_proof(const Iterate& x, const Matrix& nu) const {
-    return join_proofs(svms_.careful_proofs(x.theta, x.tasks), part_.unit, x.theta, ties(), nu);
+  PartProof careful_proof(const Iterate& x, const Matrix& nu) const {
+    return joined(svms_.careful_proofs(x.theta, x.tasks), x, nu);
   }
 
   // The curvatures of the model around x: the Hessians and mu I.
@@ -192,7 +196,14 @@ class PartSolver {
   }
 
  private:
-  Ties ties() const { return {part_.graph, kappa_, none_, problem_.weights}; }
+  PartProof joined(const std::vector<TaskProof>& tasks, const Iterate& x, const Matrix& nu) const {
+    PartProof proof{join_proofs(tasks, part_.unit, x.theta,
+                                {part_.graph, kappa_, none_, problem_.weights}, nu),
+                    Vector(std::ssize(tasks))};
+    for (std::size_t k = 0; k < tasks.size(); ++k)
+      proof.objective[static_cast<Index>(k)] = tasks[k].primal;
+    return proof;
+  }
 
   Iterate gather(Matrix theta, Groups groups, std::vector<TaskState> states) const {
     Iterate x;
@@ -361,7 +372,7 @@ class Loop {
   // Whether the gap is surely within the tolerance. Where the numbers at hand are too coarse, they are computed anew.
   bool prove() {
     const double target = solver_.target(x_);
-    Proof proof = solver_.rounded_proof(x_, nu_);
+    PartProof proof = solver_.rounded_proof(x_, nu_);
     if (!proof.shows(target)) {
       if (proof.error < kNegligible * target && proof.gap() >= -proof.error) return false;
       enter(Phase::proof);
@@ -586,7 +597,7 @@ class Loop {
   }
 
   // x is the result, unless there was a better one.
-  void keep(const Proof& proof) {
+  void keep(const PartProof& proof) {
     PartResult& r = best_;
     if (proof.gap() + proof.error > r.proof.gap() + r.proof.error) return;
     r.theta = x_.theta;
@@ -596,8 +607,8 @@ class Loop {
       const Index i = static_cast<Index>(k);
       r.alpha[k] = solver_.svms().all_alpha(x_.tasks, k);
       r.bias[i] = x_.tasks[k].svm.bias;
-      r.objective[i] = x_.tasks[k].svm.plain + x_.tasks[k].left_out;
     }
+    r.objective = proof.objective;
   }
 
   // Before x is left, or lost: the best proof seen is the one that is reported.
@@ -617,7 +628,7 @@ class Loop {
       solver_.restore(x_);
       if (!x_.counted) solver_.count_left_out(x_);
       standing_ = true;
-      Proof proof = solver_.rounded_proof(x_, nu_);
+      PartProof proof = solver_.rounded_proof(x_, nu_);
       const double target = solver_.target(x_);
       const bool coarse = proof.error > kNegligible * target;
       if (coarse) proof = solver_.careful_proof(x_, nu_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "coterie/mtmkl/verify_sums.hpp"
 
@@ -11,13 +12,101 @@ namespace coterie {
 
 namespace {
 
-// min over D of c'theta, docs/maths.md (5).
-double smallest_over_weights(const std::vector<double>& c, double p) {
-  if (p == 1) return *std::min_element(c.begin(), c.end());
-  std::vector<double> negative;
-  for (const double v : c) negative.push_back(std::max(0.0, -v));
-  return -p_norm(negative, std::isinf(p) ? 1 : p / (p - 1));
-}
+// Sums over the edges of a problem, with bounds of their errors: the penalty, and the pull of the pair duals on every task, (5), (40).
+class Edges {
+ public:
+  Edges(const Model& model, const Certificate& proof, const TaskGraph& graph, Verification& check)
+      : model_(model),
+        proof_(proof),
+        check_(check),
+        M_(model.kernels.size()),
+        paired_(proof.lambda > 0 && std::isfinite(proof.lambda)) {
+    if (paired_ && proof.nu.rows() != std::ssize(graph))
+      throw InputError("The model does not hold one pair dual for every pair of tasks.");
+    const double p = model.settings.norm;
+    const double M = static_cast<double>(M_);
+    reach_ = std::isinf(p) ? std::sqrt(M) : p <= 2 ? 1 : std::pow(M, 0.5 - 1 / p);
+  }
+
+  bool paired() const { return paired_; }
+  long double penalty = 0;
+  double error = 0;  // of the penalty, and of dual values that use pair duals slightly outside their balls
+
+  // Of edge number i. Returns its pair dual; nothing where there is none.
+  std::vector<long double> look_at(const Edge& edge, Index i) {
+    const TaskModel& t = model_.tasks[static_cast<std::size_t>(edge.t)];
+    const TaskModel& s = model_.tasks[static_cast<std::size_t>(edge.s)];
+    long double distance = 0;
+    for (Index m = 0; m < t.theta.size(); ++m) {
+      const long double d = static_cast<long double>(t.theta[m]) - s.theta[m];
+      distance += d * d;
+    }
+    if (std::isinf(proof_.lambda) && edge.weight > 0)
+      note_infeasible(
+          check_, static_cast<double>(std::sqrt(distance)), 0,
+          fmt::format("tasks '{}' and '{}' differ though lambda is infinite", t.name, s.name));
+    if (!paired_) return {};
+    const long double radius = static_cast<long double>(proof_.lambda) * edge.weight;
+    const long double cost = radius * std::sqrt(distance);
+    penalty += cost;
+    error += 1e-18 * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
+    std::vector<long double> nu;
+    long double squared = 0;
+    for (std::size_t m = 0; m < M_; ++m) {
+      nu.push_back(proof_.nu(i, static_cast<Index>(m)));
+      squared += nu.back() * nu.back();
+    }
+    const double excess = static_cast<double>(std::max(0.0L, std::sqrt(squared) - radius));
+    if (excess > 0)
+      note_infeasible(
+          check_, excess / static_cast<double>(radius), kMargin,
+          fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball", t.name, s.name));
+    error += 2 * reach_ * excess;
+    return nu;
+  }
+
+ private:
+  const Model& model_;
+  const Certificate& proof_;
+  Verification& check_;
+  std::size_t M_;
+  bool paired_;
+  double reach_ = 1;  // the largest |x|_2 for x in D
+};
+
+// What a task's values are worth: its objective is compared, its share of the sums is added.
+struct Sums {
+  long double primal = 0, dual = 0;
+  double error = 0;
+  std::vector<std::vector<long double>> c;       // [task] -1/2 S + the pull of the pair duals
+  std::vector<std::vector<double>> c_error;
+
+  void add(const TaskValues& values, const TaskModel& task, const Certificate& stated,
+           Verification& check) {
+    primal += values.primal;
+    dual += values.alpha_sum;
+    error += values.primal_error + values.alpha_error;
+    c.emplace_back();
+    c_error.emplace_back();
+    for (std::size_t m = 0; m < values.S.size(); ++m) {
+      c.back().push_back(-values.S[m] / 2);
+      c_error.back().push_back(values.S_error[m] / 2);
+    }
+    const double difference = std::abs(static_cast<double>(values.primal) - task.objective);
+    const double own = values.primal_error + 4e-16 * static_cast<double>(values.primal);
+    if (!(difference <= stated.bound * stated.scale() + own))
+      check.findings.push_back(
+          fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
+                      static_cast<double>(values.primal), task.objective));
+  }
+
+  void pull(std::size_t t, const std::vector<long double>& nu, int sign) {
+    for (std::size_t m = 0; m < nu.size(); ++m) {
+      c[t][m] += sign * nu[m];
+      c_error[t][m] += 1e-18 * static_cast<double>(std::abs(nu[m]) + std::abs(c[t][m]));
+    }
+  }
+};
 
 }  // namespace
 
@@ -27,88 +116,61 @@ Verification verify(const Model& extended, const Dataset& data,
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
   Verification check;
+  const Certificate& stated = model.certificate;
   const std::size_t T = model.tasks.size();
   const std::size_t M = model.kernels.size();
-  const double lambda = model.certificate.lambda;
-  const double p = model.settings.norm;
-  const auto infeasible = [&](double amount, double allowed, const std::string& what) {
-    note_infeasible(check, amount, allowed, what);
-  };
   const Matrix X = scaled(model, data.X);
+  const ExactKernels exact(X, model.kernels, precomputed);
+  check_settings(model, check);
   check_scaling(model, data, check.findings);
-  check_divisors(model, data, X, precomputed, check.findings);
-  const LambdaChoice wanted = parse_lambda(model.settings.lambda);
-  if (!wanted.relative && wanted.value != lambda)
-    check.findings.push_back(fmt::format("lambda is {:.10g}, not {} as the settings say", lambda,
-                                         model.settings.lambda));
+  check_divisors(model, data, exact, check.findings);
 
-  std::vector<std::vector<double>> S;  // [task]
-  for (std::size_t t = 0; t < T; ++t) {
-    const TaskValues values =
-        recompute_task(model, model.tasks[t], data.tasks[t], X, 0, precomputed, check, one_done);
-    check.primal += values.primal;
-    check.dual += values.alpha_sum;
-    S.push_back(values.S);
-  }
+  Sums sums;
+  for (std::size_t t = 0; t < T; ++t)
+    sums.add(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed}, 0, check,
+                            one_done),
+             model.tasks[t], stated, check);
 
   // Edges: every pair, or those of the task graph.
-  TaskGraph graph = model.certificate.graph;
-  if (model.certificate.complete) {
+  TaskGraph graph = stated.graph;
+  if (stated.complete) {
     graph.clear();
     for (std::size_t t = 0; t < T; ++t)
       for (std::size_t s = t + 1; s < T; ++s)
         graph.push_back({static_cast<Index>(t), static_cast<Index>(s), 1});
   }
-  std::vector<std::vector<double>> c(
-      T, std::vector<double>(M, 0));  // -1/2 S + the pull of the pair duals
-  for (std::size_t t = 0; t < T; ++t)
-    for (std::size_t m = 0; m < M; ++m) c[t][m] = -S[t][m] / 2;
-  const bool paired = lambda > 0 && std::isfinite(lambda);
-  if (paired && model.certificate.nu.rows() != std::ssize(graph))
-    throw InputError("The model does not hold one pair dual for every pair of tasks.");
+  Edges edges(model, stated, graph, check);
   std::vector<std::size_t> part(T);  // connected parts of the graph, for lambda = inf
   for (std::size_t t = 0; t < T; ++t) part[t] = t;
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    const Edge& edge = graph[i];
-    const std::size_t t = static_cast<std::size_t>(edge.t);
-    const std::size_t s = static_cast<std::size_t>(edge.s);
-    double distance = 0;
-    double length = 0;
-    for (std::size_t m = 0; m < M; ++m) {
-      const Index k = static_cast<Index>(m);
-      distance += std::pow(model.tasks[t].theta[k] - model.tasks[s].theta[k], 2);
-      if (!paired) continue;
-      const double nu = model.certificate.nu(static_cast<Index>(i), k);
-      length += nu * nu;
-      c[t][m] += nu;
-      c[s][m] -= nu;
-    }
-    if (paired) {
-      check.primal += lambda * edge.weight * std::sqrt(distance);
-      infeasible(std::max(0.0, std::sqrt(length) / lambda - edge.weight), 1e-9,
-                 fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball",
-                             model.tasks[t].name, model.tasks[s].name));
-    } else if (std::isinf(lambda) && edge.weight > 0) {
-      infeasible(std::sqrt(distance), 0,
-                 fmt::format("tasks '{}' and '{}' differ though lambda is infinite",
-                             model.tasks[t].name, model.tasks[s].name));
-      const std::size_t from = part[s];
-      for (std::size_t& number : part)
-        if (number == from) number = part[t];
-    }
+    const std::size_t t = static_cast<std::size_t>(graph[i].t);
+    const std::size_t s = static_cast<std::size_t>(graph[i].s);
+    const std::vector<long double> nu = edges.look_at(graph[i], static_cast<Index>(i));
+    sums.pull(t, nu, 1);
+    sums.pull(s, nu, -1);
+    if (!std::isinf(stated.lambda) || !(graph[i].weight > 0) || part[s] == part[t]) continue;
+    const std::size_t from = part[s];
+    for (std::size_t& number : part)
+      if (number == from) number = part[t];
   }
-  for (std::size_t t = 0; t < T;
-       ++t) {  // min over D: per task, or per connected part when all its tasks share theta
+  for (std::size_t t = 0; t < T; ++t) {  // min over D: per task, or per part when all its tasks share theta
     if (part[t] != t) continue;
-    std::vector<double> sum(M, 0);
-    for (std::size_t s = 0; s < T; ++s)
-      for (std::size_t m = 0; m < M; ++m)
-        if (part[s] == t) sum[m] += c[s][m];
-    check.dual += smallest_over_weights(sum, p);
+    std::vector<long double> sum(M, 0);
+    std::vector<double> error(M, 0);
+    for (std::size_t s = 0; s < T; ++s) {
+      if (part[s] != t) continue;
+      for (std::size_t m = 0; m < M; ++m) {
+        sum[m] += sums.c[s][m];
+        error[m] += sums.c_error[s][m];
+      }
+    }
+    const Least least = smallest_over_weights(sum, error, model.settings.norm);
+    sums.dual += least.value;
+    sums.error += least.error;
   }
-
-  compare(model.certificate, model.settings.tolerance, check);
-  check_groups(model, check);
+  compare(stated, model.settings.tolerance, sums.primal + edges.penalty, sums.dual,
+          sums.error + edges.error, check);
+  check_groups(model, graph, check);
   return check;
 }
 
@@ -126,62 +188,50 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   for (std::size_t k = number; k < model.extensions.size(); ++k)
     first_row -= model.extensions[k].rows;
   Verification check;
-  const std::size_t M = model.kernels.size();
   const Matrix X = scaled(model, data.X);
-  std::vector<std::vector<double>> c;  // [new task] -1/2 S + the pull of the pair duals
+  const ExactKernels exact(X, model.kernels, {});
+  check.taken.emplace_back("the weights of older tasks, the scaling and the divisors, of which the extension's problem is made");
+  check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
+  if (!proof.complete)
+    check.taken.push_back(fmt::format("the links, {} of them", proof.graph.size()));
+  Sums sums;
   for (std::size_t u = 0; u < data.tasks.size(); ++u) {
-    const TaskValues values = recompute_task(model, model.tasks[static_cast<std::size_t>(old) + u],
-                                             data.tasks[u], X, first_row, {}, check, one_done);
-    check.primal += values.primal;
-    check.dual += values.alpha_sum;
-    c.emplace_back();
-    for (const double S : values.S) c.back().push_back(-S / 2);
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(old) + u];
+    sums.add(recompute_task(model, task, data.tasks[u], {X, exact, {}}, first_row, check, one_done),
+             task, proof, check);
   }
 
   // Old weights are given numbers: an edge to one adds nu'a to the dual value, and pulls the new task alone.
-  const TaskGraph edges = edges_of(added);
-  const bool paired = proof.lambda > 0 && std::isfinite(proof.lambda);
-  if (paired && proof.nu.rows() != std::ssize(edges))
-    throw InputError("The model does not hold one pair dual for every pair of tasks.");
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    const Edge& edge = edges[i];
-    const TaskModel& t = model.tasks[static_cast<std::size_t>(edge.t)];
-    const TaskModel& s = model.tasks[static_cast<std::size_t>(edge.s)];
-    double distance = 0;
-    double length = 0;
-    for (std::size_t m = 0; m < M; ++m) {
-      const Index k = static_cast<Index>(m);
-      distance += std::pow(t.theta[k] - s.theta[k], 2);
-      if (!paired) continue;
-      const double nu = proof.nu(static_cast<Index>(i), k);
-      length += nu * nu;
-      if (edge.t < old)
-        check.dual += nu * t.theta[k];
-      else
-        c[static_cast<std::size_t>(edge.t - old)][m] += nu;
-      c[static_cast<std::size_t>(edge.s - old)][m] -= nu;
-    }
-    if (paired) {
-      check.primal += proof.lambda * edge.weight * std::sqrt(distance);
-      note_infeasible(
-          check, std::max(0.0, std::sqrt(length) / proof.lambda - edge.weight),
-          1e-9 * std::max(1.0, edge.weight),
-          fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball", t.name, s.name));
-    } else if (std::isinf(proof.lambda)) {
-      note_infeasible(
-          check, std::sqrt(distance), 0,
-          fmt::format("tasks '{}' and '{}' differ though lambda is infinite", t.name, s.name));
+  const TaskGraph graph = edges_of(added);
+  Edges edges(model, proof, graph, check);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const Edge& edge = graph[i];
+    const std::vector<long double> nu = edges.look_at(edge, static_cast<Index>(i));
+    if (edge.t >= old) sums.pull(static_cast<std::size_t>(edge.t - old), nu, 1);
+    sums.pull(static_cast<std::size_t>(edge.s - old), nu, -1);
+    if (edge.t >= old) continue;
+    for (std::size_t m = 0; m < nu.size(); ++m) {
+      const long double along =
+          nu[m] * model.tasks[static_cast<std::size_t>(edge.t)].theta[static_cast<Index>(m)];
+      sums.dual += along;
+      sums.error += 1e-18 * static_cast<double>(std::abs(along) + std::abs(sums.dual));
     }
   }
-  for (std::size_t u = 0; u < c.size(); ++u) {
+  for (std::size_t u = 0; u < sums.c.size(); ++u) {
     if (!std::isinf(proof.lambda)) {
-      check.dual += smallest_over_weights(c[u], model.settings.norm);
+      const Least least = smallest_over_weights(sums.c[u], sums.c_error[u], model.settings.norm);
+      sums.dual += least.value;
+      sums.error += least.error;
       continue;
     }
     const Vector& theta = model.tasks[static_cast<std::size_t>(old) + u].theta;  // the one choice
-    for (std::size_t m = 0; m < M; ++m) check.dual += c[u][m] * theta[static_cast<Index>(m)];
+    for (std::size_t m = 0; m < sums.c[u].size(); ++m) {
+      sums.dual += sums.c[u][m] * theta[static_cast<Index>(m)];
+      sums.error += sums.c_error[u][m] * theta[static_cast<Index>(m)];
+    }
   }
-  compare(proof, added.tolerance, check);
+  compare(proof, added.tolerance, sums.primal + edges.penalty, sums.dual, sums.error + edges.error,
+          check);
   check_groups(model, check);
   return check;
 }

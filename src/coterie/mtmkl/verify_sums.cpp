@@ -12,31 +12,66 @@ namespace coterie {
 
 namespace {
 
-// K^m(x_i, x_j) from its definition; precomputed kernels are read off and divided by the norms unless raw.
-double base_kernel(const Kernel& kernel, const Matrix& X, Index i, Index j,
-                   const PrecomputedMatrices& precomputed) {
-  if (kernel.kind != Kernel::Kind::precomputed) return kernel_value(kernel, X.row(i), X.row(j));
-  const Matrix& K = precomputed.at(kernel.file);
-  return kernel.raw ? K(i, j) : K(i, j) / std::sqrt(K(i, i) * K(j, j));
-}
+constexpr double u = std::numeric_limits<double>::epsilon() / 2;
+constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
 
 // The scale of a kernel on one task, docs/maths.md (26), (27), from its definition.
-double scale_on_task(const Kernel& kernel, const Matrix& X, const Task& task,
-                     const Normalisation& normalisation, bool tail,
-                     const PrecomputedMatrices& precomputed) {
+double scale_on_task(const ExactKernels& exact, std::size_t m, const Task& task,
+                     const Normalisation& normalisation, bool tail) {
   const Index n = task.size();
-  Eigen::MatrixXd K(n, n);
+  Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic> K(n, n);
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j <= i; ++j)
-      K(i, j) = K(j, i) = base_kernel(kernel, X, task.rows[static_cast<std::size_t>(i)],
-                                      task.rows[static_cast<std::size_t>(j)], precomputed);
-  if (!tail) return K.trace() / static_cast<double>(n) - K.sum() / static_cast<double>(n * n);
-  const Eigen::MatrixXd centre =
-      Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1 / static_cast<double>(n));
-  const Vector spectrum = eigenvalues(centre * K * centre);
+      K(i, j) = K(j, i) = exact.value(static_cast<Index>(m), task.rows[static_cast<std::size_t>(i)],
+                                      task.rows[static_cast<std::size_t>(j)]);
+  const long double count = static_cast<long double>(n);
+  if (!tail) return static_cast<double>(K.trace() / count - K.sum() / (count * count));
+  const Eigen::Matrix<long double, Eigen::Dynamic, 1> means = K.rowwise().sum() / count;
+  const long double mean = means.sum() / count;
+  Eigen::MatrixXd centred(n, n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j)
+      centred(i, j) = static_cast<double>(K(i, j) - means[i] - means[j] + mean);
+  const Vector spectrum = eigenvalues(centred);
   double sum = 0;  // eigenvalues come in increasing order
-  for (Index i = 0; i + normalisation.h < n; ++i) sum += spectrum[i];
+  for (Index i = 0; i + normalisation.h < n; ++i) sum += std::max(0.0, spectrum[i]);
   return sum / static_cast<double>(n);
+}
+
+// How far a precomputed matrix is from positive semidefinite on a task: the size of its least eigenvalue where that is negative.
+double indefiniteness(const Kernel& kernel, const ExactKernels& exact, Index m, const Task& task,
+                      const PrecomputedMatrices& precomputed, Verification& check) {
+  const Matrix& P = precomputed.at(kernel.file);
+  const Index n = task.size();
+  Eigen::MatrixXd K(n, n);
+  double asymmetry = 0;
+  double largest = 0;
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      const Index a = task.rows[static_cast<std::size_t>(i)];
+      const Index b = task.rows[static_cast<std::size_t>(j)];
+      asymmetry = std::max(asymmetry, std::abs(P(a, b) - P(b, a)));
+      largest = std::max(largest, std::abs(P(a, b)));
+      K(i, j) = static_cast<double>(exact.value(m, a, b));
+    }
+  if (!(asymmetry <= 1e-8 * largest))
+    check.findings.push_back(fmt::format("the matrix of kernel {} is not symmetric on task '{}'",
+                                         to_string(kernel), task.name));
+  if (!K.allFinite()) {
+    check.findings.push_back(fmt::format("the matrix of kernel {} cannot be normalised on task '{}'",
+                                         to_string(kernel), task.name));
+    return 0;
+  }
+  const Vector spectrum = eigenvalues(K);
+  const double least = spectrum.minCoeff();
+  if (least < -1e-8 * spectrum.maxCoeff())
+    check.findings.push_back(
+        fmt::format("the matrix of kernel {} is not positive semidefinite on task '{}': its least "
+                    "eigenvalue is {:.3g}",
+                    to_string(kernel), task.name, least));
+  // Below what rounding leaves of a zero eigenvalue there is nothing to charge.
+  const double rounding = 8 * static_cast<double>(n) * u * spectrum.cwiseAbs().maxCoeff();
+  return least < -rounding ? -least : 0;
 }
 
 }  // namespace
@@ -48,6 +83,33 @@ double p_norm(const std::vector<double>& values, double p) {
   double sum = 0;
   for (const double v : values) sum += std::pow(std::abs(v) / largest, p);
   return largest * std::pow(sum, 1 / p);
+}
+
+long double p_norm(const std::vector<long double>& values, long double p) {
+  long double largest = 0;
+  for (const long double v : values) largest = std::max(largest, std::abs(v));
+  if (largest == 0 || std::isinf(p)) return largest;
+  long double sum = 0;
+  for (const long double v : values) sum += std::pow(std::abs(v) / largest, p);
+  return largest * std::pow(sum, 1 / p);
+}
+
+Least smallest_over_weights(const std::vector<long double>& c, const std::vector<double>& error,
+                            double p) {
+  const auto least = [&](double shift) {
+    std::vector<long double> negative;
+    long double smallest = std::numeric_limits<long double>::infinity();
+    for (std::size_t m = 0; m < c.size(); ++m) {
+      const long double v = c[m] + shift * error[m];
+      smallest = std::min(smallest, v);
+      negative.push_back(std::max(0.0L, -v));
+    }
+    const long double q = std::isinf(p) ? 1 : static_cast<long double>(p) / (static_cast<long double>(p) - 1);
+    return p == 1 ? smallest : -p_norm(negative, q);
+  };
+  const long double value = least(0);
+  const long double apart = std::max(value - least(-1), least(1) - value);
+  return {value, static_cast<double>(apart) + 64 * u_long * static_cast<double>(std::abs(value))};
 }
 
 void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
@@ -83,26 +145,33 @@ void check_fit_to_model(const Model& model, Index first, Index count, const Data
   }
 }
 
-void check_divisors(const Model& model, const Dataset& data, const Matrix& X,
-                    const PrecomputedMatrices& precomputed, std::vector<std::string>& findings) {
+void check_divisors(const Model& model, const Dataset& data, const ExactKernels& exact,
+                    std::vector<std::string>& findings) {
   const Normalisation normalisation = parse_normalisation(model.settings.normalise);
   using Kind = Normalisation::Kind;
+  const double T = static_cast<double>(data.tasks.size());
   for (std::size_t m = 0; m < model.kernels.size(); ++m) {
     double expected = 1;
+    double rounding = 0;  // a variance is a small difference of large sums in the Gram matrices
     if (normalisation.kind == Kind::variance || normalisation.kind == Kind::tail) {
       double variance = 0;
       double tail = 0;
+      double diagonal = 0;
+      double samples = 0;
       for (const Task& task : data.tasks) {
-        variance += scale_on_task(model.kernels[m], X, task, normalisation, false, precomputed) /
-                    static_cast<double>(data.tasks.size());
+        variance += scale_on_task(exact, m, task, normalisation, false) / T;
         if (normalisation.kind == Kind::tail)
-          tail += scale_on_task(model.kernels[m], X, task, normalisation, true, precomputed) /
-                  static_cast<double>(data.tasks.size());
+          tail += scale_on_task(exact, m, task, normalisation, true) / T;
+        for (const Index i : task.rows)
+          diagonal = std::max(diagonal,
+                              static_cast<double>(exact.value(static_cast<Index>(m), i, i)));
+        samples = std::max(samples, static_cast<double>(task.size()));
       }
       expected = normalisation.kind == Kind::variance ? variance : std::max(tail, 1e-3 * variance);
+      rounding = (exact.roundings(static_cast<Index>(m)) * 100 + samples) * u * diagonal;
     }
     const double stated = model.divisors[static_cast<Index>(m)];
-    if (!(std::abs(stated - expected) <= 1e-6 * expected))
+    if (!(std::abs(stated - expected) <= 1e-6 * expected + rounding))
       findings.push_back(fmt::format("the divisor of kernel {} is {:.10g}, not {:.10g} as stated",
                                      to_string(model.kernels[m]), expected, stated));
   }
@@ -156,8 +225,8 @@ Matrix scaled(const Model& model, Matrix X) {
 }
 
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
-                          const Matrix& X, Index first_row, const PrecomputedMatrices& precomputed,
-                          Verification& check, const std::function<void()>& one_done) {
+                          const Kernels& kernels, Index first_row, Verification& check,
+                          const std::function<void()>& one_done) {
   const std::size_t M = model.kernels.size();
   const double p = model.settings.norm;
   const auto infeasible = [&](double amount, double allowed, const std::string& what) {
@@ -165,110 +234,249 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   };
   TaskValues values;
   values.S.assign(M, 0);
-  std::vector<double> theta(M);
-  double theta_sum = 0;
+  values.S_error.assign(M, 0);
+  std::vector<long double> theta;
+  long double theta_sum = 0;
+  double least = 0;
   for (std::size_t m = 0; m < M; ++m) {
-    theta[m] = task.theta[static_cast<Index>(m)];
-    infeasible(std::max(0.0, -theta[m]), 1e-12,
-               fmt::format("a kernel weight of task '{}' is negative", task.name));
+    theta.push_back(task.theta[static_cast<Index>(m)]);
+    least = std::min(least, static_cast<double>(theta[m]));
     theta_sum += theta[m];
   }
+  infeasible(-least, 0, fmt::format("a kernel weight of task '{}' is negative", task.name));
+  const double outside =
+      static_cast<double>(p == 1 ? std::abs(theta_sum - 1) : std::max(0.0L, p_norm(theta, static_cast<long double>(p)) - 1));
   if (p == 1)
-    infeasible(std::abs(theta_sum - 1), 1e-9,
+    infeasible(outside, kMargin,
                fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
   else
-    infeasible(std::max(0.0, p_norm(theta, p) - 1), 1e-9,
+    infeasible(outside, kMargin,
                fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
 
   const Index n = samples.size();
   Index positive = 0;
   for (Index i = 0; i < n; ++i) positive += samples.y[i] > 0;
-  double balance = 0;
+  const auto cost = [&](Index i) {
+    if (model.settings.class_weight != "balanced") return task.C;
+    return task.C * (static_cast<double>(n) /
+                     (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive)));
+  };
+  long double balance = 0;
+  double box = 0;
+  double squares = 0;    // of alpha
+  double weighted = 0;   // sum of C alpha
+  bool labels = true;
+  bool rows = true;
+  bool features = true;
   for (std::size_t k = 0; k < task.sample.size(); ++k) {
     const Index i = task.sample[k];
     const double alpha = task.alpha[static_cast<Index>(k)];
-    double bound = task.C;
-    if (model.settings.class_weight == "balanced")
-      bound *= static_cast<double>(n) /
-               (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
-    infeasible(std::max({0.0, -alpha, alpha - bound}) / bound, 1e-9,
-               fmt::format("an alpha of task '{}' leaves its box", task.name));
-    if (task.y[static_cast<Index>(k)] != samples.y[i])
-      check.findings.push_back(
-          fmt::format("a support vector of task '{}' has another label in the data", task.name));
+    box = std::max({box, -alpha / cost(i), alpha / cost(i) - 1 - 4 * u});
+    labels = labels && task.y[static_cast<Index>(k)] == samples.y[i];
     const Index row = samples.rows[static_cast<std::size_t>(i)];
     if (model.training_row[static_cast<std::size_t>(task.support[k])] != first_row + row)
-      check.findings.push_back(
-          fmt::format("a support vector of task '{}' is another row of the data", task.name));
-    else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
-      check.findings.push_back(
-          fmt::format("a support vector of task '{}' differs from its row of the data", task.name));
-    balance += alpha * samples.y[i];
+      rows = false;
+    else if (!(kernels.X.row(row) == model.support_vectors.row(task.support[k])))
+      features = false;
+    balance += static_cast<long double>(alpha) * samples.y[i];
     values.alpha_sum += alpha;
+    squares += alpha * alpha;
+    weighted += cost(i) * alpha;
   }
-  infeasible(std::abs(balance) / (task.C * static_cast<double>(n)), 1e-9,
-             fmt::format("y'alpha of task '{}' is not 0", task.name));
+  infeasible(box, 0, fmt::format("an alpha of task '{}' leaves its box", task.name));
+  const auto note = [&](bool good, const char* what) {
+    if (!good)
+      check.findings.push_back(fmt::format("a support vector of task '{}' {}", task.name, what));
+  };
+  note(labels, "has another label in the data");
+  note(rows, "is another row of the data");
+  note(features, "differs from its row of the data");
+  const double mass = static_cast<double>(values.alpha_sum);
+  const double excess = static_cast<double>(std::abs(balance));
+  if (mass > 0)
+    infeasible(excess / mass, kMargin, fmt::format("y'alpha of task '{}' is not 0", task.name));
 
-  double hinge = 0;
-  double norm_squared = 0;
-  std::vector<Index> place(static_cast<std::size_t>(n),
-                           -1);  // of a sample among the support vectors
+  // The largest value on the diagonal, per kernel and mixed: what bounds every other.
+  std::vector<double> largest(M, 0);
+  double k_largest = 0;
+  double roundings = 0;
+  double indefinite = 0;
+  for (std::size_t m = 0; m < M; ++m) {
+    const Index kernel = static_cast<Index>(m);
+    const double divisor = model.divisors[kernel];
+    for (const Index row : samples.rows)
+      largest[m] = std::max(
+          largest[m], static_cast<double>(std::abs(kernels.exact.value(kernel, row, row))) / divisor);
+    k_largest += largest[m] * task.theta[kernel] * (1 + 1e-12);
+    if (theta[m] > 0) roundings = std::max(roundings, kernels.exact.roundings(kernel));
+    if (model.kernels[m].kind != Kernel::Kind::precomputed) continue;
+    const double amount = indefiniteness(model.kernels[m], kernels.exact, kernel, samples,
+                                         kernels.precomputed, check) / divisor;
+    indefinite += task.theta[kernel] * amount;
+    values.S_error[m] += amount * squares;
+  }
+  const double count = static_cast<double>(task.sample.size());
+  const double E =
+      u_long * ((count + roundings + static_cast<double>(M) + 12) * k_largest * mass +
+                8 * (1 + std::abs(task.bias)));
+
+  long double hinge = 0;
+  long double norm_squared = 0;
+  std::vector<long double> K(M), K_beta(M);
+  std::vector<Index> place(static_cast<std::size_t>(n), -1);  // among the support vectors
   for (std::size_t k = 0; k < task.sample.size(); ++k)
     place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
   for (Index i = 0; i < n; ++i) {
     one_done();
     const Index row = samples.rows[static_cast<std::size_t>(i)];
-    double f = 0;
-    const Index at = place[static_cast<std::size_t>(i)];
-    const double beta_i = at < 0 ? 0 : task.alpha[at] * samples.y[i];
-    for (std::size_t m = 0; m < M; ++m) {
-      if (theta[m] == 0 && beta_i == 0) continue;
-      double K_beta = 0;
-      for (std::size_t k = 0; k < task.sample.size(); ++k) {
-        const Index j = task.sample[k];
-        const double value = base_kernel(model.kernels[m], X, row,
-                                         samples.rows[static_cast<std::size_t>(j)], precomputed);
-        K_beta += task.alpha[static_cast<Index>(k)] * samples.y[j] * value /
-                  model.divisors[static_cast<Index>(m)];
-      }
-      f += theta[m] * K_beta;
-      values.S[m] += beta_i * K_beta;
+    std::fill(K_beta.begin(), K_beta.end(), 0.0L);
+    for (std::size_t k = 0; k < task.sample.size(); ++k) {
+      const Index j = task.sample[k];
+      kernels.exact.values(row, samples.rows[static_cast<std::size_t>(j)], K.data());
+      const long double beta = static_cast<long double>(task.alpha[static_cast<Index>(k)]) * samples.y[j];
+      for (std::size_t m = 0; m < M; ++m) K_beta[m] += beta * K[m];
     }
-    double bound = task.C;
-    if (model.settings.class_weight == "balanced")
-      bound *= static_cast<double>(n) /
-               (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
-    hinge += bound * std::max(0.0, 1 - samples.y[i] * (f + task.bias));
+    const Index at = place[static_cast<std::size_t>(i)];
+    const long double beta_i = at < 0 ? 0.0L : static_cast<long double>(task.alpha[at]) * samples.y[i];
+    long double f = task.bias;
+    for (std::size_t m = 0; m < M; ++m) {
+      const long double value = K_beta[m] / model.divisors[static_cast<Index>(m)];
+      f += theta[m] * value;
+      values.S[m] += beta_i * value;
+    }
+    const long double loss = 1 - samples.y[i] * f;
+    if (loss > 0) hinge += cost(i) * loss;
+    if (loss > -E) values.primal_error += cost(i) * E;
   }
-  for (std::size_t m = 0; m < M; ++m) norm_squared += theta[m] * values.S[m];
+  for (std::size_t m = 0; m < M; ++m) {
+    norm_squared += theta[m] * values.S[m];
+    values.S_error[m] += u_long * (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
+                             largest[m] * mass * mass +
+                         2 * excess * largest[m] * (mass + excess);
+  }
   values.primal = norm_squared / 2 + hinge;
-  if (!(std::abs(values.primal - task.objective) <= 1e-7 * std::max(1.0, values.primal)))
-    check.findings.push_back(
-        fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
-                    values.primal, task.objective));
+  const double size = static_cast<double>(values.primal);
+  values.primal_error += 0.5 * mass * E + (4 * outside + static_cast<double>(n + 8) * u_long) * size +
+                         indefinite * (squares / 2 + weighted);
+  values.alpha_error = excess + static_cast<double>(n) * u_long * mass;
   return values;
 }
 
-void compare(const Certificate& stated, double tolerance, Verification& check, double least_scale) {
-  const double scale = std::max(least_scale, std::abs(check.primal));
-  check.gap = (check.primal - check.dual) / scale;
+void compare(const Certificate& stated, double tolerance, long double primal, long double dual,
+             double error, Verification& check) {
+  check.primal = static_cast<double>(primal);
+  check.dual = static_cast<double>(dual);
+  const double scale = std::max(stated.scale_floor, check.primal);
+  check.gap = static_cast<double>((primal - dual) / scale);
+  check.bound = (error + 4 * u * (std::abs(check.primal) + std::abs(check.dual))) / scale;
   check.primal_difference = std::abs(check.primal - stated.primal) / scale;
   check.dual_difference = std::abs(check.dual - stated.dual) / scale;
-  if (!(check.primal_difference <= 1e-7))
-    check.findings.push_back(fmt::format("the objective is {:.10g}, not {:.10g} as stated",
-                                         check.primal, stated.primal));
-  if (!(check.dual_difference <= 1e-7))
+  const double allowed = stated.bound + check.bound;
+  const auto find = [&](bool wrong, const std::string& what) {
+    if (wrong) check.findings.push_back(what);
+  };
+  find(!(check.primal_difference <= allowed),
+       fmt::format("the objective is {:.10g}, not {:.10g} as stated", check.primal, stated.primal));
+  find(!(check.dual_difference <= allowed),
+       fmt::format("the dual value is {:.10g}, not {:.10g} as stated", check.dual, stated.dual));
+  find(!(std::abs(check.gap - stated.gap) <= 2 * allowed),
+       fmt::format("the relative gap is {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
+  find(!(check.gap >= -check.bound),
+       fmt::format("the dual value {:.10g} is above the objective {:.10g}", check.dual,
+                   check.primal));
+  if (stated.status != "converged") return;
+  find(!(check.gap - check.bound <= tolerance),
+       fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}", check.gap, tolerance));
+  find(check.gap - check.bound <= tolerance && !(check.bound <= tolerance),
+       fmt::format("the relative gap {:.3g} is known to within {:.3g} only, which is above the "
+                   "tolerance {:.3g}",
+                   check.gap, check.bound, tolerance));
+  find(stated.scale_floor == 0 && !(stated.gap + stated.bound <= tolerance * (1 + 8 * u)),
+       fmt::format("the stated gap {:.3g} and its bound {:.3g} are above the tolerance {:.3g}, "
+                   "though the status is converged",
+                   stated.gap, stated.bound, tolerance));
+}
+
+void check_settings(const Model& model, Verification& check) {
+  const TrainSettings& settings = model.settings;
+  std::vector<Kernel> expected;
+  try {
+    expected = prepare_kernels(settings.kernels, parse_normalisation(settings.normalise),
+                               model.features);
+  } catch (const InputError&) {
+  }
+  if (expected != model.kernels)
     check.findings.push_back(
-        fmt::format("the dual value is {:.10g}, not {:.10g} as stated", check.dual, stated.dual));
-  if (!(std::abs(check.gap - stated.gap) <= 3e-7))
-    check.findings.push_back(
-        fmt::format("the relative gap is {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
-  if (check.gap < -1e-7)
-    check.findings.push_back(fmt::format("the dual value {:.10g} is above the objective {:.10g}",
-                                         check.dual, check.primal));
-  if (stated.status == "converged" && !(check.gap <= tolerance * (1 + 1e-6) + 1e-9))
-    check.findings.push_back(fmt::format("the relative gap is {:.3g}, above the tolerance {:.3g}",
-                                         check.gap, tolerance));
+        fmt::format("the kernels are not those of the setting '{}'", settings.kernels));
+
+  Index own = 0;
+  for (const TaskModel& task : model.tasks) own += task.C != settings.C;
+  if (own > 0)
+    check.taken.push_back(fmt::format("the C of {} of {} tasks, which is not the {} of the settings",
+                                      own, model.tasks.size(), settings.C));
+  if (!model.certificate.complete)
+    check.taken.push_back(fmt::format("the task graph, of {} edges", model.certificate.graph.size()));
+
+  const double lambda = model.certificate.lambda;
+  const double largest = model.certificate.lambda_max;
+  const LambdaChoice wanted = parse_lambda(settings.lambda);
+  if (!wanted.relative) {
+    if (wanted.value != lambda)
+      check.findings.push_back(
+          fmt::format("lambda is {:.10g}, not {} as the settings say", lambda, settings.lambda));
+    return;
+  }
+  if (std::isinf(lambda)) {  // stopped before lambda_max was known, or every positive lambda fuses all
+    if (model.certificate.status == "converged" && largest > 0)
+      check.findings.push_back(
+          fmt::format("lambda is infinite, not {} as the settings say", settings.lambda));
+    return;
+  }
+  if (largest > 0 && !(std::abs(lambda - wanted.value * largest) <= 4 * u * lambda))
+    check.findings.push_back(fmt::format("lambda is {:.10g}, which is not {} of the stated {:.10g}",
+                                         lambda, settings.lambda, largest));
+  if (largest > 0)
+    check.taken.push_back(fmt::format(
+        "lambda_max = {:.10g}, whose share lambda is (it comes from a fit of its own)", largest));
+  else
+    check.taken.push_back(fmt::format("lambda = {:.10g}, said to be {}: the model does not state "
+                                      "lambda_max",
+                                      lambda, settings.lambda));
+}
+
+void check_groups(const Model& model, const TaskGraph& graph, Verification& check) {
+  check_groups(model, check);
+  std::vector<std::size_t> group(model.tasks.size());
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    for (const Index t : model.groups[g]) group[static_cast<std::size_t>(t)] = g;
+  std::vector<std::size_t> part(model.tasks.size());
+  for (std::size_t t = 0; t < part.size(); ++t) part[t] = t;
+  const double lambda = model.certificate.lambda;
+  for (const Edge& edge : graph) {
+    const std::size_t t = static_cast<std::size_t>(edge.t);
+    const std::size_t s = static_cast<std::size_t>(edge.s);
+    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta)) continue;
+    if (group[t] != group[s])
+      check.findings.push_back(
+          fmt::format("tasks '{}' and '{}' are tied and have equal weights, but are not listed as "
+                      "one group",
+                      model.tasks[t].name, model.tasks[s].name));
+    const std::size_t from = part[s];
+    const std::size_t to = part[t];
+    if (from != to)
+      for (std::size_t& number : part)
+        if (number == from) number = to;
+    if (check.findings.size() > 20) return;
+  }
+  for (const std::vector<Index>& members : model.groups)
+    for (const Index t : members)
+      if (part[static_cast<std::size_t>(t)] != part[static_cast<std::size_t>(members.front())]) {
+        check.findings.push_back(
+            fmt::format("tasks '{}' and '{}' are listed as one group, but nothing ties them",
+                        model.tasks[static_cast<std::size_t>(members.front())].name,
+                        model.tasks[static_cast<std::size_t>(t)].name));
+        return;
+      }
 }
 
 void check_groups(const Model& model, Verification& check) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/mtmkl/verify.hpp"
 
 namespace coterie {
@@ -13,9 +14,9 @@ namespace coterie {
 void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
                         const PrecomputedMatrices& precomputed);
 
-// What the settings say the divisors must be, docs/maths.md (25)-(27); X is scaled.
-void check_divisors(const Model& model, const Dataset& data, const Matrix& X,
-                    const PrecomputedMatrices& precomputed, std::vector<std::string>& findings);
+// What the settings say the divisors must be, docs/maths.md (25)-(27).
+void check_divisors(const Model& model, const Dataset& data, const ExactKernels& exact,
+                    std::vector<std::string>& findings);
 
 // What the settings say the scaling must be, from the rows that some task uses.
 void check_scaling(const Model& model, const Dataset& data, std::vector<std::string>& findings);
@@ -27,21 +28,44 @@ Matrix scaled(const Model& model, Matrix X);
 void note_infeasible(Verification& check, double amount, double allowed, const std::string& what);
 
 double p_norm(const std::vector<double>& values, double p);
+long double p_norm(const std::vector<long double>& values, long double p);
 
-// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha). Notes where theta and alpha leave their sets, and
-// support vectors that are not those of the data. X is scaled; its row 0 is row `first_row` of all training rows.
+// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha), with bounds of their errors, (52). Notes where
+// theta and alpha leave their sets, and support vectors that are not those of the data. X is scaled; its row 0 is row `first_row` of all
+// training rows.
 struct TaskValues {
-  double primal = 0, alpha_sum = 0;
-  std::vector<double> S;
+  long double primal = 0, alpha_sum = 0;
+  std::vector<long double> S;
+  double primal_error = 0, alpha_error = 0;
+  std::vector<double> S_error;
+};
+struct Kernels {  // of the samples that are checked
+  const Matrix& X;
+  const ExactKernels& exact;
+  const PrecomputedMatrices& precomputed;
 };
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
-                          const Matrix& X, Index first_row, const PrecomputedMatrices& precomputed,
-                          Verification& check, const std::function<void()>& one_done);
+                          const Kernels& kernels, Index first_row, Verification& check,
+                          const std::function<void()>& one_done);
 
-// The gap, and what the model says of it. Differences are relative to the objective, or to `least_scale` where that is larger.
-void compare(const Certificate& stated, double tolerance, Verification& check,
-             double least_scale = 1);
+// min over D of c'theta, with the least and the largest value that it may have when every c_m may be off by its error.
+struct Least {
+  long double value = 0;
+  double error = 0;
+};
+Least smallest_over_weights(const std::vector<long double>& c, const std::vector<double>& error,
+                            double p);
+
+// The settings against the kernels, C, lambda and its share of lambda_max, and the groups; what cannot be checked is listed as taken.
+void check_settings(const Model& model, Verification& check);
+// Groups are the tied tasks of equal weights; `graph` has the edges that count.
+void check_groups(const Model& model, const TaskGraph& graph, Verification& check);
+// Only that the weights of a group are equal.
 void check_groups(const Model& model, Verification& check);
+
+// The values and the gap, with `error` their absolute bound, and what the model says of them.
+void compare(const Certificate& stated, double tolerance, long double primal, long double dual,
+             double error, Verification& check);
 
 // Reports every sample that is done.
 std::function<void()> counting(const Dataset& data, const VerifyProgress& progress);
