@@ -11,7 +11,6 @@
 #include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/anchored_step.hpp"
 #include "coterie/mtmkl/objective.hpp"
-#include "coterie/mtmkl/proof.hpp"
 
 namespace coterie {
 
@@ -149,8 +148,8 @@ class AnchoredSolver {
   }
 
   // With bounds of the rounding, from the SVMs as they were solved or anew.
-  Proof prove(const Point& x, const Matrix& nu, bool careful, Vector& objective) const {
-    std::vector<TaskProof> tasks(svms_.size());
+  Proof prove(const Point& x, const Matrix& nu, bool careful, std::vector<TaskProof>& tasks) const {
+    tasks.resize(svms_.size());
     std::vector<Index> unit;
     for (Index u = 0; u < U_; ++u) unit.push_back(u);
     parallel_for(U_, settings_.threads, [&](Index u) {
@@ -160,8 +159,6 @@ class AnchoredSolver {
                                          alpha(x, i), x.tasks[i].svm.bias, {})
                          : rounded_proof(problem_.grams[i], *svms_[i], x.tasks[i], theta);
     });
-    objective.resize(U_);
-    for (Index u = 0; u < U_; ++u) objective[u] = tasks[static_cast<std::size_t>(u)].primal;
     return join_proofs(tasks, unit, x.theta,
                        {graph_, kappa_, problem_.anchors, problem_.weights,
                         std::isinf(problem_.lambda)},
@@ -318,9 +315,9 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
     solver.sharpen();
   }
 
-  Proof proof = solver.prove(x, nu, false, fit.task_objective);
+  Proof proof = solver.prove(x, nu, false, fit.proofs);
   const bool coarse = proof.error > 0.05 * solver.target(proof.primal);
-  if (coarse) proof = solver.prove(x, nu, true, fit.task_objective);
+  if (coarse) proof = solver.prove(x, nu, true, fit.proofs);
   fit.theta = x.theta;
   fit.joined = x.joined;
   fit.nu = std::move(nu);
@@ -329,7 +326,9 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
   fit.gap = proof.gap() / proof.primal;
   fit.bound = proof.error / proof.primal;
   fit.bias.resize(x.theta.rows());
+  fit.task_objective.resize(x.theta.rows());
   for (std::size_t u = 0; u < x.tasks.size(); ++u) {
+    fit.task_objective[static_cast<Index>(u)] = fit.proofs[u].primal;
     fit.alpha.push_back(solver.alpha(x, u));
     fit.bias[static_cast<Index>(u)] = x.tasks[u].svm.bias;
   }

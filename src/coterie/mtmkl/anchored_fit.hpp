@@ -14,6 +14,7 @@
 #pragma once
 
 #include "coterie/mtmkl/fit.hpp"
+#include "coterie/mtmkl/proof.hpp"
 
 namespace coterie {
 
@@ -37,6 +38,7 @@ struct AnchoredFit {
   std::vector<Index> joined;  // [u] the first point that u shares its weights with; A + u: none
   double primal = 0, dual = 0, gap = 0;  // gap relative to primal
   double bound = 0;                      // of its rounding error
+  std::vector<TaskProof> proofs;         // [u], of which it is made
   Index outer_steps = 0;
   Status status = Status::converged;
 };

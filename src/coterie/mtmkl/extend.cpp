@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -269,10 +268,19 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
       kappa[static_cast<Index>(i)] = proof.lambda * edges[i].weight;
     }
     pull_inside(proof.nu, kappa);
-    // The shares add up to the whole but for rounding.
-    const double M = static_cast<double>(model.kernels.size());
-    proof.bound += (M + 16) * std::numeric_limits<double>::epsilon() * std::sqrt(M) *
-                   proof.nu.rowwise().norm().sum() / proof.primal;
+    // The certificate is that of the shares.
+    std::vector<Index> unit;
+    for (Index u_new = 0; u_new < fit.theta.rows(); ++u_new) unit.push_back(u_new);
+    Matrix theta(old, std::ssize(model.kernels));
+    for (Index t = 0; t < old; ++t) theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
+    const Proof shares = join_proofs(fit.proofs, unit, fit.theta,
+                                     {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
+    proof.primal = shares.primal;
+    proof.dual = shares.dual;
+    proof.gap = shares.gap() / shares.primal;
+    proof.bound = shares.error / shares.primal;
+    if (fit.status == Status::converged && !shares.shows(settings.tolerance * shares.primal))
+      proof.status = to_string(Status::precision);
   }
   Model extended = model;
   add_tasks(extended, data, fit, cost.C);

@@ -23,6 +23,7 @@ double closeness_of_groups(const Part& part) {
 }
 // Steps in a row that neither lower the objective nor bring the dual value closer, before the solver gives up.
 constexpr int kMostFailures = 8;
+constexpr int kFewFailures = 2;  // where rounding is to blame
 // Lengths of one step that are tried.
 constexpr int kMostTrials = 6;
 // A smoothed problem is made sharper by this factor when what is left of its gap is mostly due to the ridge.
@@ -427,7 +428,7 @@ class Loop {
       mu_ = solver_.least_curvature(x_);
       return;
     }
-    if (++failures_ > kMostFailures) end(Status::stalled);
+    if (++failures_ > (is_coarse() ? kFewFailures : kMostFailures)) end(Status::stalled);
   }
 
   // The step is taken if the objective falls as far as the model promises, if the proof is closer by half than ever before, or if samples
@@ -442,7 +443,8 @@ class Loop {
     const Matrix d = next.theta - x_.theta;
     const double slope = x_.g.cwiseProduct(d).sum();
     double length = 1;
-    for (int trial = 0; trial < kMostTrials; ++trial) {
+    const int most = predicted > 1e-14 * x_.primal ? kMostTrials : 1;
+    for (int trial = 0; trial < most; ++trial) {
       const Groups groups =
           length == 1 ? next.groups : common_refinement(part_.units, x_.groups, next.groups);
       const Matrix theta = between(x_.theta, next.theta, length, groups);
@@ -609,6 +611,12 @@ class Loop {
       r.bias[i] = x_.tasks[k].svm.bias;
     }
     r.objective = proof.objective;
+  }
+
+  // Rounding may hide what is asked for.
+  bool is_coarse() {
+    if (!x_.counted) return false;
+    return solver_.rounded_proof(x_, nu_).error > kNegligible * solver_.target(x_);
   }
 
   // Before x is left, or lost: the best proof seen is the one that is reported.

@@ -190,13 +190,15 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
   const Index U = theta.rows();
   const Index M = theta.cols();
   const Index A = ties.anchors.rows();
-  Matrix c = Matrix::Zero(U, M);
-  Matrix c_error = c;
+  // Pair duals may be far larger than what is left of their sums.
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  LongMatrix c = LongMatrix::Zero(U, M);
+  Matrix c_error = Matrix::Zero(U, M);
   Vector pulls = Vector::Zero(U);  // sum of the lengths of pair duals, and their number
   Vector degree = pulls;
   Proof proof;
   long double primal = 0;
-  long double dual = 0;
+  long double dual = 0;  // anchored edges may add large numbers that cancel
   double primal_error = 0;
   double dual_error = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {  // in task order, whatever the threads
@@ -204,8 +206,8 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     primal_error += tasks[t].primal_error;
     dual += tasks[t].alpha_sum;
     dual_error += tasks[t].alpha_error;
-    c.row(unit[t]) += tasks[t].g;
-    c_error.row(unit[t]) += tasks[t].g_error + static_cast<double>(tasks.size()) * u * tasks[t].g.cwiseAbs();
+    c.row(unit[t]) += tasks[t].g.cast<long double>().transpose();
+    c_error.row(unit[t]) += tasks[t].g_error;
   }
   double penalty = 0;
   double reach = 0;  // of weights: |x|_2 for x in D
@@ -216,26 +218,26 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     const auto nu_i = nu.row(i);
     const bool anchored = edge.t < A;
     double squared = 0;
-    double along = 0;
+    long double along = 0;
     const double* a = anchored ? ties.anchors.row(edge.t).data() : theta.row(edge.t - A).data();
     const double* b = theta.row(edge.s - A).data();
     for (Index m = 0; m < M; ++m) {
       squared += (a[m] - b[m]) * (a[m] - b[m]);
-      if (anchored) along += nu_i[m] * a[m];
+      if (anchored) along += static_cast<long double>(nu_i[m]) * a[m];
     }
     penalty += ties.kappa[i] * std::sqrt(squared);
     const double length = nu_i.norm();
     const double excess = length * (1 + static_cast<double>(M + 4) * u) - ties.kappa[i];
     if (excess > 0) dual_error += 2 * reach * excess;
-    c.row(edge.s - A) -= nu_i;
+    c.row(edge.s - A) -= nu_i.cast<long double>();
     pulls[edge.s - A] += length;
     degree[edge.s - A] += 1;
     if (anchored) {
       dual += along;
-      dual_error += static_cast<double>(M + 2) * u * length * reach;
+      dual_error += static_cast<double>(M + 2) * u_long * length * reach;
       continue;
     }
-    c.row(edge.t - A) += nu_i;
+    c.row(edge.t - A) += nu_i.cast<long double>();
     pulls[edge.t - A] += length;
     degree[edge.t - A] += 1;
   }
@@ -245,15 +247,16 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
   primal_error += static_cast<double>(M + 8 + ties.kappa.size()) * u * penalty +
                   (outside + static_cast<double>(M + 8) * u) * static_cast<double>(primal);
   for (Index i = 0; i < U; ++i) {
-    c_error.row(i).array() += (degree[i] + 2) * u * (pulls[i] + c.row(i).array().abs());
-    const Vector low = (c.row(i) - c_error.row(i)).transpose();
-    const Vector high = (c.row(i) + c_error.row(i)).transpose();
+    const Vector middle = c.row(i).cast<double>().transpose();
+    const double sums = (degree[i] + static_cast<double>(tasks.size()) + 2) * u_long;
+    const Vector off = c_error.row(i).transpose().array() + sums * pulls[i] +
+                       (2 * u + sums) * middle.array().abs();
     const auto least = [&](const Vector& x) {
       return ties.fixed ? x.dot(theta.row(i)) : ties.weights.smallest(x);
     };
-    const double value = least(c.row(i).transpose());
+    const double value = least(middle);
     dual += value;
-    dual_error += std::max(value - least(low), least(high) - value) +
+    dual_error += std::max(value - least(middle - off), least(middle + off) - value) +
                   static_cast<double>(M + 20) * u * std::abs(value);
   }
   proof.primal = static_cast<double>(primal);
