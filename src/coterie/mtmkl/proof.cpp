@@ -32,18 +32,38 @@ void charge_imbalance(double excess, ConstVectorRef largest, double mass, TaskPr
     proof.g_error[m] += excess * largest[m] * (mass + excess);
 }
 
+using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+
+// min over D of c'theta.
+long double smallest(const LongVector& c, double p) {
+  const long double low = c.minCoeff();
+  if (p == 1) return low;
+  if (low >= 0) return 0;
+  if (std::isinf(p)) return c.cwiseMin(0.0L).sum();
+  const long double q = static_cast<long double>(p) / (static_cast<long double>(p) - 1);
+  long double sum = 0;
+  for (const long double v : c)
+    if (v < 0) sum += std::pow(v / low, q);
+  return low * std::pow(sum, 1 / q);
+}
+
 // sum theta for p = 1, ||theta||_p for others.
-double size_of(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
-  if (p == 1) return theta.sum();
-  const double largest = theta.maxCoeff();
+long double size_of(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
+  const LongVector x = theta.transpose().cast<long double>();
+  if (p == 1) return x.sum();
+  const long double largest = x.maxCoeff();
   if (std::isinf(p) || !(largest > 0)) return largest;
-  return largest * std::pow((theta.array() / largest).pow(p).sum(), 1 / p);
+  long double sum = 0;
+  for (const long double v : x)
+    if (v > 0) sum += std::pow(v / largest, static_cast<long double>(p));
+  return largest * std::pow(sum, 1 / static_cast<long double>(p));
 }
 
 // How far theta leaves D, relative to its size: what it takes to scale it back.
 double violation(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
-  const double size = size_of(theta, p);
-  return p == 1 ? std::abs(size - 1) : std::max(0.0, size - 1);
+  const long double size = size_of(theta, p);
+  return static_cast<double>(p == 1 ? std::abs(size - 1) : std::max(0.0L, size - 1));
 }
 
 double exact_excess(ConstVectorRef y, ConstVectorRef alpha) {
@@ -191,11 +211,11 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
   const Index M = theta.cols();
   const Index A = ties.anchors.rows();
   // Pair duals may be far larger than what is left of their sums.
-  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   LongMatrix c = LongMatrix::Zero(U, M);
   Matrix c_error = Matrix::Zero(U, M);
   Vector pulls = Vector::Zero(U);  // sum of the lengths of pair duals, and their number
   Vector degree = pulls;
+  Vector ties_of = pulls;  // sum of kappa
   Proof proof;
   long double primal = 0;
   long double dual = 0;  // anchored edges may add large numbers that cancel
@@ -232,6 +252,7 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     c.row(edge.s - A) -= nu_i.cast<long double>();
     pulls[edge.s - A] += length;
     degree[edge.s - A] += 1;
+    ties_of[edge.s - A] += ties.kappa[i];
     if (anchored) {
       dual += along;
       dual_error += static_cast<double>(M + 2) * u_long * length * reach;
@@ -240,24 +261,32 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     c.row(edge.t - A) += nu_i.cast<long double>();
     pulls[edge.t - A] += length;
     degree[edge.t - A] += 1;
+    ties_of[edge.t - A] += ties.kappa[i];
   }
   primal += penalty;
-  double outside = 0;  // scaled back into D, the weights change the primal value by as much, (50)
-  for (Index i = 0; i < U; ++i) outside = std::max(outside, 2 * violation(theta.row(i), p));
-  primal_error += static_cast<double>(M + 8 + ties.kappa.size()) * u * penalty +
-                  (outside + static_cast<double>(M + 8) * u) * static_cast<double>(primal);
+  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (50).
+  double outside = 0;
   for (Index i = 0; i < U; ++i) {
-    const Vector middle = c.row(i).cast<double>().transpose();
+    const double excess = violation(theta.row(i), p) + 64 * u_long;
+    outside = std::max(outside, 2 * excess);
+    primal_error += 2 * excess * reach * ties_of[i];
+  }
+  primal_error += static_cast<double>(M + 8 + ties.kappa.size()) * u * penalty +
+                  outside * static_cast<double>(primal);
+  for (Index i = 0; i < U; ++i) {
+    const LongVector middle = c.row(i).transpose();
     const double sums = (degree[i] + static_cast<double>(tasks.size()) + 2) * u_long;
-    const Vector off = c_error.row(i).transpose().array() + sums * pulls[i] +
-                       (2 * u + sums) * middle.array().abs();
-    const auto least = [&](const Vector& x) {
-      return ties.fixed ? x.dot(theta.row(i)) : ties.weights.smallest(x);
+    const LongVector off =
+        (c_error.row(i).transpose().array() + sums * pulls[i]).matrix().cast<long double>() +
+        static_cast<long double>(sums) * middle.cwiseAbs();
+    const auto least = [&](const LongVector& x) {
+      return ties.fixed ? x.dot(theta.row(i).transpose().cast<long double>()) : smallest(x, p);
     };
-    const double value = least(middle);
+    const long double value = least(middle);
     dual += value;
-    dual_error += std::max(value - least(middle - off), least(middle + off) - value) +
-                  static_cast<double>(M + 20) * u * std::abs(value);
+    dual_error += static_cast<double>(
+        std::max(value - least(middle - off), least(middle + off) - value) +
+        static_cast<long double>(M + 64) * u_long * std::abs(value));
   }
   proof.primal = static_cast<double>(primal);
   proof.dual = static_cast<double>(dual);
@@ -268,7 +297,7 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
 void put_inside(Matrix& theta, const WeightSet& weights) {
   const double p = weights.p();
   for (Index i = 0; i < theta.rows(); ++i)
-    if (violation(theta.row(i), p) > u) theta.row(i) /= size_of(theta.row(i), p);
+    if (violation(theta.row(i), p) > u) theta.row(i) /= static_cast<double>(size_of(theta.row(i), p));
 }
 
 void pull_inside(Matrix& nu, const Vector& kappa) {

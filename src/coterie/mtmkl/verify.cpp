@@ -50,6 +50,9 @@ class Edges {
     const long double cost = radius * std::sqrt(distance);
     penalty += cost;
     error += 1e-18 * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
+    // What it costs to scale weights that leave D by rounding back into it.
+    error += 2 * reach_ * static_cast<double>(radius) *
+             (excess_of_weights(t, model_.settings.norm) + excess_of_weights(s, model_.settings.norm));
     std::vector<long double> nu;
     long double squared = 0;
     for (std::size_t m = 0; m < M_; ++m) {

@@ -94,6 +94,17 @@ long double p_norm(const std::vector<long double>& values, long double p) {
   return largest * std::pow(sum, 1 / p);
 }
 
+double excess_of_weights(const TaskModel& task, double p) {
+  std::vector<long double> theta;
+  long double sum = 0;
+  for (const double x : task.theta) {
+    theta.push_back(x);
+    sum += x;
+  }
+  if (p == 1) return static_cast<double>(std::abs(sum - 1));
+  return static_cast<double>(std::max(0.0L, p_norm(theta, static_cast<long double>(p)) - 1));
+}
+
 Least smallest_over_weights(const std::vector<long double>& c, const std::vector<double>& error,
                             double p) {
   const auto least = [&](double shift) {
@@ -236,16 +247,13 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   values.S.assign(M, 0);
   values.S_error.assign(M, 0);
   std::vector<long double> theta;
-  long double theta_sum = 0;
   double least = 0;
   for (std::size_t m = 0; m < M; ++m) {
     theta.push_back(task.theta[static_cast<Index>(m)]);
     least = std::min(least, static_cast<double>(theta[m]));
-    theta_sum += theta[m];
   }
   infeasible(-least, 0, fmt::format("a kernel weight of task '{}' is negative", task.name));
-  const double outside =
-      static_cast<double>(p == 1 ? std::abs(theta_sum - 1) : std::max(0.0L, p_norm(theta, static_cast<long double>(p)) - 1));
+  const double outside = excess_of_weights(task, p);
   if (p == 1)
     infeasible(outside, kMargin,
                fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));

@@ -48,6 +48,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
                           const Kernels& kernels, Index first_row, Verification& check,
                           const std::function<void()>& one_done);
 
+// How far the weights of a task leave D: |sum - 1| for p = 1, what the norm exceeds 1 by for others.
+double excess_of_weights(const TaskModel& task, double p);
+
 // min over D of c'theta, with the least and the largest value that it may have when every c_m may be off by its error.
 struct Least {
   long double value = 0;
