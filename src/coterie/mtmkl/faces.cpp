@@ -12,6 +12,16 @@ void Faces::project(Matrix& x) const {
       x.row(t) -= x.row(t).dot(normal.row(t)) * normal.row(t);
 }
 
+void Faces::choose_pivot(Index t, const Eigen::Ref<const Eigen::RowVectorXd>& x) {
+  Index& chosen = pivot[static_cast<std::size_t>(t)];
+  if (chosen < 0) return;
+  chosen = -1;
+  for (Index m = 0; m < x.size(); ++m)
+    if (free(t, m) != 0 && (chosen < 0 || x[m] > x[chosen])) chosen = m;
+  const double length = normal.row(t).norm();
+  if (length > 0) normal.row(t) /= length;
+}
+
 // Free are the kernels that are used, and those whose gradient asks for it.
 Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
                    double eps) {

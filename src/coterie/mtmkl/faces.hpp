@@ -19,6 +19,9 @@ struct Faces {
   std::vector<Index> pivot;  // [task], the free kernel that yields to the others; -1: no boundary
   Index unknowns = 0;        // of all tasks
 
+  // After kernels of task t left the face: its normal has length 1 again, the largest weight of x is its pivot.
+  void choose_pivot(Index t, const Eigen::Ref<const Eigen::RowVectorXd>& x);
+
   // x <- its part along the faces
   void project(Matrix& x) const;
 };

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "coterie/mtmkl/newton_system.hpp"
+#include "coterie/mtmkl/model_step.hpp"
 
 namespace coterie {
 
@@ -49,9 +49,9 @@ class SmoothedNewton {
   double eps() const { return penalty_.eps(); }
 
   // One Newton step with a line search. False: no descent.
-  bool step() {
-    faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps());
+  bool step(const std::function<bool()>& keep_going) {
     for (int attempt = 0; attempt < 5; ++attempt) {
+      faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps());
       edges_.weigh(at_.penalty.norm, tau_);
       Matrix residual = -at_.r;
       faces_.project(residual);
@@ -59,9 +59,9 @@ class SmoothedNewton {
       for (Index t = 0; t < T_; ++t)
         bend.row(t) = faces_.bend.row(t).array() +
                       ridge_ * residual.row(t).norm() * faces_.free.row(t).array();
-      step_ = system_.solve({problem_, penalty_, edges_, faces_, at_.theta, bend}, residual,
-                            [&] { return fused_parts(reach); });
-      drop_small();
+      step_ = model_.solve(
+          {problem_, penalty_, edges_, faces_, at_.theta, bend}, faces_, at_.r,
+          [&] { return fused_parts(reach); }, keep_going);
       if (search()) {
         ridge_ = ridge_ > 1e-2 ? 0.1 * ridge_ : 0;
         return true;
@@ -166,17 +166,6 @@ class SmoothedNewton {
     x.slope = slope;
   }
 
-  // Kernels that are hardly used and not free go to zero.
-  void drop_small() {
-    for (Index t = 0; t < T_; ++t)
-      for (Index m = 0; m < M_; ++m) {
-        const double theta = at_.theta(t, m);
-        if (faces_.free(t, m) != 0 || theta == 0 || theta > 0.5) continue;
-        step_(t, m) = -theta;
-        if (p_ == 1) step_(t, faces_.pivot[index(t)]) += theta;
-      }
-  }
-
   // trial <- the point of D that theta + length step leads to
   void retract(double length) {
     trial_.offset = at_.offset + length * step_;
@@ -236,7 +225,7 @@ class SmoothedNewton {
   double p_;
   RoundedPenalty penalty_;
   EdgeCurvature edges_;
-  NewtonSystem system_;
+  ModelStep model_;
   double ridge_ = 0;  // P_0 of (35), times the gradient
   double tau_ = 1;    // of (32)
   Matrix base_;       // equal within a group
@@ -338,7 +327,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
     }
     if (gap <= settings.enough && path.iterations >= marked + patience) break;
     ++path.iterations;
-    if (!newton.step()) break;
+    if (!newton.step(settings.keep_going)) break;
   }
   path.theta = newton.at().theta.leftCols(problem.c.cols()).cwiseMax(0.0);
   path.eps = newton.eps();
