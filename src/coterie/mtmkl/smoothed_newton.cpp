@@ -13,6 +13,8 @@ namespace {
 
 // Tasks closer than this many eps belong together: they follow eps on its way to zero.
 constexpr double reach = 2;
+// And perhaps those that are closer than this.
+constexpr double far_reach = 10;
 
 // What is known at a point theta.
 struct Point {
@@ -52,7 +54,8 @@ class SmoothedNewton {
   bool step(const std::function<bool()>& keep_going) {
     for (int attempt = 0; attempt < 5; ++attempt) {
       faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps());
-      edges_.weigh(at_.penalty.norm, tau_);
+      const double tau = attempt == 0 ? 1 : attempt == 1 ? 0.5 : 0;  // of (32)
+      edges_.weigh(at_.penalty.norm, tau);
       Matrix residual = -at_.r;
       faces_.project(residual);
       Matrix bend(T_, base_.cols());
@@ -66,7 +69,6 @@ class SmoothedNewton {
         ridge_ = ridge_ > 1e-2 ? 0.1 * ridge_ : 0;
         return true;
       }
-      tau_ = attempt == 0 ? std::min(0.5, 0.5 * tau_) : 0;
       ridge_ = std::max(0.1, 10 * ridge_);
     }
     return false;
@@ -88,8 +90,27 @@ class SmoothedNewton {
       }
     }
     at_.theta = base_ + at_.offset;
-    penalty_.shrink(factor);
+    penalty_.set_eps(factor * eps());
     evaluate(at_);
+  }
+
+  // The same with the groups that leave Newton less to do: those nearby, or with tasks a little further away. A task at five eps may be on its way into the group; left behind, it
+  // sees the group collapse, and all its pair duals turn.
+  void follow(double factor) {
+    const Groups near = fused_parts(reach);
+    const Groups far = fused_parts(far_reach);
+    if (near == far) return shrink(factor, near);
+    const double eps_before = eps();
+    Matrix base = base_;
+    Point at = at_;
+    shrink(factor, far);
+    std::swap(base, base_);
+    std::swap(at, at_);
+    penalty_.set_eps(eps_before);
+    shrink(factor, near);
+    if (at_.slope <= at.slope) return;
+    std::swap(base, base_);
+    std::swap(at, at_);
   }
 
   // Connected parts of the edges shorter than this many eps.
@@ -201,21 +222,55 @@ class SmoothedNewton {
     return std::pow(x.array().pow(p_).sum(), 1 / p_);
   }
 
+  // The derivative of the objective at the trial point along the way that leads there: on a curved boundary the step turns with it.
+  double slope_along_step() const {
+    double sum = trial_.r.cwiseProduct(step_).sum();
+    if (p_ == 1 || std::isinf(p_)) return sum;
+    for (Index t = 0; t < T_; ++t) {
+      if (faces_.pivot[index(t)] < 0) continue;
+      const auto x = trial_.theta.row(t).head(M_).array();
+      const double outward = (x.pow(p_ - 1) * step_.row(t).head(M_).array()).sum();
+      sum -= outward * trial_.r.row(t).head(M_).dot(x.matrix());
+    }
+    return sum;
+  }
+
+  // A length that lowers the objective and, beyond a kink, most of the slope along the step: a shorter one would crawl towards the kink, step by step.
   bool search() {
+    constexpr int most_trials = 12;
+    constexpr double flat = 0.3;  // of the slope at the start
+    const double start = at_.r.cwiseProduct(step_).sum();
+    const double noise = 1e-13 * std::abs(at_.value);
     double length = 1;
-    for (int trial = 0; trial < 12; ++trial) {
+    double low = 0;  // the slope is negative at low, positive at high
+    double high = 1;
+    double low_slope = start;
+    double high_slope = 0;
+    for (int trial = 0; trial < most_trials; ++trial) {
       retract(length);
       evaluate(trial_);
       const double promised = at_.r.cwiseProduct(trial_.theta - at_.theta).sum();
-      const double noise = 1e-13 * std::abs(at_.value);
-      if (trial_.value <= at_.value + 1e-4 * std::min(0.0, promised) + noise &&
-          (trial_.value < at_.value - noise || trial_.slope < at_.slope)) {
+      const double slope = slope_along_step();
+      const bool falls = trial_.value <= at_.value + 1e-4 * std::min(0.0, promised) + noise &&
+                         (trial_.value < at_.value - noise || trial_.slope < at_.slope);
+      const bool rounding = std::abs(trial_.value - at_.value) <= noise;
+      if (falls && (rounding || std::abs(slope) <= -flat * start || (length == 1 && slope < 0) ||
+                    trial + 1 == most_trials)) {
         std::swap(at_, trial_);
-        tau_ = length == 1 ? std::min(1.0, tau_ + 0.25) : 0.7 * tau_;
         return true;
       }
-      if (trial > 1) return false;
-      length *= 0.4;
+      if (!(start < 0) || (length == 1 && slope <= 0)) return false;  // no more than rounding
+      if (slope > 0) {
+        high = length;
+        high_slope = slope;
+      } else {
+        low = length;
+        low_slope = slope;
+      }
+      const double width = high - low;
+      const double secant = low - low_slope * width / (high_slope - low_slope);
+      length = trial % 2 == 1 ? low + 0.5 * width
+                              : std::clamp(secant, low + 0.1 * width, high - 0.1 * width);
     }
     return false;
   }
@@ -227,7 +282,6 @@ class SmoothedNewton {
   EdgeCurvature edges_;
   ModelStep model_;
   double ridge_ = 0;  // P_0 of (35), times the gradient
-  double tau_ = 1;    // of (32)
   Matrix base_;       // equal within a group
   Point at_, trial_;
   Faces faces_;  // of the point at_
@@ -277,7 +331,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
   // The better of two guesses of the groups, and its gap.
   const auto merge = [&] {
     double gap = std::numeric_limits<double>::infinity();
-    for (const double lengths : {reach, 1.0}) {
+    for (const double lengths : {reach, far_reach, 1.0}) {
       Groups groups = newton.fused_parts(lengths);
       Matrix merged = newton.merged(groups);
       const double there = newton.gap_at(merged);
@@ -317,7 +371,8 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       if (newton.eps() < 1e-11) break;
       Groups groups = newton.fused_parts(reach);
       const double least = groups == groups_before ? 1e-3 : 0.03;
-      newton.shrink(std::clamp(0.3 * tolerance / gap, least, 0.5), groups);
+      const double factor = std::clamp(0.3 * tolerance / gap, least, 0.5);
+      newton.follow(factor);
       groups_before = std::move(groups);
       mark = std::numeric_limits<double>::infinity();
     }
@@ -325,7 +380,9 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       mark = gap;
       marked = path.iterations;
     }
-    if (gap <= settings.enough && path.iterations >= marked + patience) break;
+    if (gap <= settings.enough && path.iterations >= marked + patience &&
+        (!settings.groups || merge() <= settings.enough))
+      break;
     ++path.iterations;
     if (!newton.step(settings.keep_going)) break;
   }
