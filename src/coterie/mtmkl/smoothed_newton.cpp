@@ -108,7 +108,7 @@ class SmoothedNewton {
     std::swap(at, at_);
     penalty_.set_eps(eps_before);
     shrink(factor, near);
-    if (at_.slope <= at.slope) return;
+    if (!(at.slope < at_.slope)) return;
     std::swap(base, base_);
     std::swap(at, at_);
   }
@@ -127,8 +127,8 @@ class SmoothedNewton {
     for (const Index t : group)
       for (Index m = 0; m < M_; ++m)
         if (at_.theta(t, m) == 0) centre[m] = 0;
+    if (centre.maxCoeff() <= 0.5 * mean.maxCoeff()) centre = mean;  // hardly a group
     if (p_ == 1) {
-      if (centre.maxCoeff() <= 0.5 * mean.maxCoeff()) return mean;
       Index largest = 0;
       centre.maxCoeff(&largest);
       centre[largest] = 0;
@@ -195,8 +195,7 @@ class SmoothedNewton {
       auto offset = trial_.offset.row(t).head(M_);
       auto x = trial_.theta.row(t).head(M_);
       for (Index m = 0; m < M_; ++m) {
-        if (base[m] + offset[m] < 0 ||
-            (length == 1 && faces_.free(t, m) == 0 && at_.theta(t, m) < 0.5))
+        if (base[m] + offset[m] < 0 || (length == 1 && at_.theta(t, m) + step_(t, m) == 0))
           offset[m] = -base[m];
         if (std::isinf(p_) && base[m] + offset[m] > 1) offset[m] = 1 - base[m];
       }
