@@ -88,6 +88,22 @@ double WeightSet::smallest(ConstVectorRef c) const {
   return -norm_p((-c).cwiseMax(0.0), conjugate);
 }
 
+Vector WeightSet::minimiser(ConstVectorRef c) const {
+  Vector theta = Vector::Zero(c.size());
+  if (p_ == 1) {
+    Index best = 0;
+    c.minCoeff(&best);
+    theta[best] = 1;
+    return theta;
+  }
+  if (std::isinf(p_)) return (c.array() < 0).cast<double>();
+  const Vector wanted = (-c).cwiseMax(0.0);
+  const double largest = wanted.size() ? wanted.maxCoeff() : 0.0;
+  if (!(largest > 0)) return theta;
+  theta = (wanted / largest).array().pow(1 / (p_ - 1));
+  return theta / norm_p(theta, p_);
+}
+
 Vector WeightSet::uniform(Index M) const {
   return Vector::Constant(M, std::isinf(p_) ? 1.0 : std::pow(static_cast<double>(M), -1 / p_));
 }

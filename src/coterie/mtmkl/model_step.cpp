@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <limits>
 
 namespace coterie {
 
@@ -18,66 +18,70 @@ class Bounds {
 
   bool crossed(const RowVector& x) const { return x.minCoeff() < 0 || (box_ && x.maxCoeff() > 1); }
 
-  // x with what crosses a bound put on it; on the simplex the pivot yields.
-  RowVector cut(const RowVector& x, Index pivot) const {
-    RowVector y = x.cwiseMax(0.0);
-    if (box_) y = y.cwiseMin(1.0);
+  // The move from x with what crosses a bound put on it; on the simplex the pivot yields.
+  RowVector cut(const RowVector& x, const RowVector& move, Index pivot) const {
+    RowVector y = move.cwiseMax(-x);
+    if (box_) y = y.cwiseMin((1 - x.array()).matrix());
     if (!simplex_) return y;
     y[pivot] = 0;
-    y[pivot] = 1 - y.sum();
-    if (y[pivot] < 0) y = weights_.project(x.transpose()).transpose();
+    y[pivot] = -y.sum();
+    if (x[pivot] + y[pivot] < 0) y = weights_.project((x + move).transpose()).transpose() - x;
     return y;
   }
 
   // How much of the move from x stays within the bounds.
   double share_within(const RowVector& x, const RowVector& move) const {
     double share = 1;
-    for (Index m = 0; m < x.size(); ++m) {
-      if (x[m] + move[m] < 0) share = std::min(share, std::max(0.0, x[m]) / -move[m]);
-      if (box_ && x[m] + move[m] > 1) share = std::min(share, std::max(0.0, 1 - x[m]) / move[m]);
-    }
+    for (Index m = 0; m < x.size(); ++m) share = std::min(share, until_bound(x[m], move[m]));
     return share;
   }
 
-  // x after that share of the move, exactly on the bound that stopped it.
-  RowVector advance(const RowVector& x, const RowVector& move, double share) const {
-    RowVector y = x + share * move;
+  // That share of the move, exactly to the bound that stops it.
+  RowVector shorten(const RowVector& x, const RowVector& move, double share) const {
+    RowVector y = share * move;
     if (share == 1) return y;
-    for (Index m = 0; m < x.size(); ++m) {
-      if (y[m] < 0 || (move[m] < 0 && std::max(0.0, x[m]) / -move[m] <= share)) y[m] = 0;
-      if (box_ && (y[m] > 1 || (move[m] > 0 && std::max(0.0, 1 - x[m]) / move[m] <= share)))
-        y[m] = 1;
-    }
+    for (Index m = 0; m < x.size(); ++m)
+      if (until_bound(x[m], move[m]) <= share) y[m] = (move[m] < 0 ? 0 : 1) - x[m];
     return y;
   }
 
-  // Kernels of x on a bound that the move led to leave the face.
-  void leave(Faces& faces, Index t, const RowVector& x, const RowVector& move) const {
+  // Kernels that the move led to a bound leave the face. `step` leads from theta, and for them exactly to the bound.
+  void leave(Faces& faces, Index t, const RowVector& theta, const RowVector& move,
+             Eigen::Ref<RowVector> step) const {
+    constexpr double rounding = 1e-15;
     bool left = false;
-    for (Index m = 0; m < x.size(); ++m) {
-      const bool low = x[m] <= 0 && move[m] < 0;
-      const bool high = box_ && x[m] >= 1 && move[m] > 0;
+    for (Index m = 0; m < theta.size(); ++m) {
+      const double x = theta[m] + step[m];
+      const bool low = x <= rounding && move[m] < 0;
+      const bool high = box_ && x >= 1 - rounding && move[m] > 0;
       if (faces.free(t, m) == 0 || !(low || high)) continue;
+      step[m] = (low ? 0 : 1) - theta[m];
       faces.free(t, m) = faces.normal(t, m) = faces.bend(t, m) = 0;
       --faces.unknowns;
       left = true;
     }
-    if (left) faces.choose_pivot(t, x);
+    if (left) faces.choose_pivot(t, theta + step);
   }
 
-  // Weights theta (T x padded M) with zeros for kernels that are hardly used and not free.
+  // The move from theta (T x padded M) to zero for kernels that are hardly used and not free.
   Matrix drop_unused(const Matrix& theta, const Faces& faces, Index M) const {
-    Matrix x = theta;
+    Matrix step = Matrix::Zero(theta.rows(), theta.cols());
     for (Index t = 0; t < theta.rows(); ++t)
       for (Index m = 0; m < M; ++m) {
         if (faces.free(t, m) != 0 || theta(t, m) == 0 || theta(t, m) > 0.5) continue;
-        x(t, m) = 0;
-        if (simplex_) x(t, faces.pivot[static_cast<std::size_t>(t)]) += theta(t, m);
+        step(t, m) = -theta(t, m);
+        if (simplex_) step(t, faces.pivot[static_cast<std::size_t>(t)]) += theta(t, m);
       }
-    return x;
+    return step;
   }
 
  private:
+  double until_bound(double x, double move) const {
+    if (move < 0 && x + move < 0) return std::max(0.0, x) / -move;
+    if (box_ && move > 0 && x + move > 1) return std::max(0.0, 1 - x) / move;
+    return std::numeric_limits<double>::infinity();
+  }
+
   const WeightSet& weights_;
   bool simplex_, box_;
 };
@@ -93,24 +97,22 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
   const Index T = r.rows();
   const Index M = H.problem.c.cols();
   const Bounds bounds(H.problem.weights);
-  Matrix x = bounds.drop_unused(H.theta, faces, M);
-  const Matrix arguments = faces.free + (x - H.theta).cwiseAbs();  // not zero where moves are not
+  // Moves are summed as such: within a group they are far smaller than the rounding of weights.
+  Matrix step = bounds.drop_unused(H.theta, faces, M);
+  const Matrix arguments = faces.free + step.cwiseAbs();  // not zero where moves are not
   Matrix gradient = r;
-  Matrix image(T, r.cols()), move(T, r.cols()), next(T, r.cols());
-  // m after the move to y; image <- H (y - x)
-  const auto change_to = [&](const Matrix& y) {
-    move = y - x;
+  Matrix image(T, r.cols()), move(T, r.cols());
+  // How m changes by the move; image <- H move
+  const auto change_by_move = [&] {
     H.edges.prepare_products(H.theta, arguments);
     H.apply(move, image);
     return gradient.cwiseProduct(move).sum() + 0.5 * image.cwiseProduct(move).sum();
   };
   double fallen = 0;
-  if (x != H.theta) {
-    std::swap(x, next);
-    x = H.theta;
-    fallen = -change_to(next);
+  if (!step.isZero(0)) {
+    move = step;
+    fallen = -change_by_move();
     gradient += image;
-    x = next;
   }
   for (rounds_ = 1;; ++rounds_) {
     Matrix residual = -gradient;
@@ -118,34 +120,36 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
     const Matrix wanted = system_.solve(H, residual, groups, keep_going);
     const double promised = 0.5 * residual.cwiseProduct(wanted).sum();
     double share = 1;  // of the move that crosses no bound
-    next = x + wanted;
+    move = wanted;
     for (Index t = 0; t < T; ++t) {
-      const RowVector y = next.row(t).head(M);
-      if (!bounds.crossed(y)) continue;
-      // Cut at the bounds or stopped at the first of them, whichever is nearer in the metric of the task's own curvature.
-      const RowVector here = x.row(t).head(M);
+      const RowVector x = (H.theta.row(t) + step.row(t)).head(M);
       const RowVector own = wanted.row(t).head(M);
-      const double own_share = bounds.share_within(here, own);
+      if (!bounds.crossed(x + own)) continue;
+      // Cut at the bounds or stopped at the first of them, whichever is nearer in the metric of the task's own curvature.
+      const double own_share = bounds.share_within(x, own);
       share = std::min(share, own_share);
-      const RowVector cut = bounds.cut(y, faces.pivot[static_cast<std::size_t>(t)]);
-      const RowVector stopped = bounds.advance(here, own, own_share);
-      next.row(t).head(M) = H.own_cost(t, cut - y) <= H.own_cost(t, stopped - y) ? cut : stopped;
+      const RowVector cut = bounds.cut(x, own, faces.pivot[static_cast<std::size_t>(t)]);
+      const RowVector stopped = bounds.shorten(x, own, own_share);
+      move.row(t).head(M) =
+          H.own_cost(t, cut - own) <= H.own_cost(t, stopped - own) ? cut : stopped;
     }
-    if (share == 1) return next - H.theta;
-    double change = change_to(next);
+    if (share == 1) return step + wanted;
+    double change = change_by_move();
     if (-change <
         good * promised * share * (2 - share)) {  // all stopped together: m falls for certain
       for (Index t = 0; t < T; ++t)
-        next.row(t).head(M) = bounds.advance(x.row(t).head(M), wanted.row(t).head(M), share);
-      change = change_to(next);
+        move.row(t).head(M) =
+            bounds.shorten((H.theta.row(t) + step.row(t)).head(M), wanted.row(t).head(M), share);
+      change = change_by_move();
     }
-    x = next;
+    step += move;
     gradient += image;
     fallen -= change;
-    for (Index t = 0; t < T; ++t) bounds.leave(faces, t, x.row(t).head(M), wanted.row(t).head(M));
+    for (Index t = 0; t < T; ++t)
+      bounds.leave(faces, t, H.theta.row(t).head(M), wanted.row(t).head(M), step.row(t).head(M));
     if (-change >= good * promised || promised <= worth_it * fallen || rounds_ == most_rounds ||
         (keep_going && !keep_going()))
-      return x - H.theta;
+      return step;
   }
 }
 

@@ -53,7 +53,7 @@ class SmoothedNewton {
   // One Newton step with a line search. False: no descent.
   bool step(const std::function<bool()>& keep_going) {
     for (int attempt = 0; attempt < 5; ++attempt) {
-      faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps());
+      faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps(), attempt == 0);
       const double tau = attempt == 0 ? 1 : attempt == 1 ? 0.5 : 0;  // of (32)
       edges_.weigh(at_.penalty.norm, tau);
       Matrix residual = -at_.r;
@@ -84,9 +84,11 @@ class SmoothedNewton {
       }
       const Eigen::RowVectorXd centre = centre_of(group);
       for (const Index t : group) {
-        at_.offset.row(t).head(M_) += base_.row(t).head(M_) - centre;
-        at_.offset.row(t) *= factor;
+        auto offset = at_.offset.row(t).head(M_);
+        offset += base_.row(t).head(M_) - centre;
+        offset *= factor;
         base_.row(t).head(M_) = centre;
+        if (on_sphere(t)) offset += inflation(centre, offset) * (centre + offset);
       }
     }
     at_.theta = base_ + at_.offset;
@@ -134,9 +136,8 @@ class SmoothedNewton {
       centre[largest] = 0;
       centre[largest] = 1 - centre.sum();
     } else if (!std::isinf(p_)) {
-      bool outer = true;  // the mean of points of the outer boundary lies slightly inside
-      for (const Index t : group)
-        outer = outer && norm(at_.theta.row(t).head(M_)) > 1 - 1e-3 * eps();
+      bool outer = false;  // where one member is on the boundary, all will be
+      for (const Index t : group) outer = outer || on_sphere(t);
       if (outer) centre /= norm(centre);
     }
     return centre;
@@ -211,11 +212,39 @@ class SmoothedNewton {
                 .transpose();
         offset = x - base;
       } else if (!std::isinf(p_) && (pivot >= 0 || !problem_.weights.contains(x.transpose(), 0))) {
-        x /= norm(x);
-        offset = x - base;
+        const double inside =
+            pivot >= 0 ? (1 - length) * std::min(0.0, excess(base, at_.offset.row(t).head(M_))) : 0;
+        const double growth = inflation(base, offset, inside);
+        if (growth < -0.1)  // from far away
+          offset = x / norm(x) - base;
+        else
+          offset += growth * x;
+        x = base + offset;
       }
     }
   }
+
+  // sum x^p - 1 of x = base + offset. What the members of a group have in common rounds alike.
+  double excess(const Eigen::Ref<const Eigen::RowVectorXd>& base,
+                const Eigen::Ref<const Eigen::RowVectorXd>& offset) const {
+    double sum = base.array().pow(p_).sum() - 1;
+    for (Index m = 0; m < base.size(); ++m)
+      sum += base[m] > 0 ? std::pow(base[m], p_) * std::expm1(p_ * std::log1p(offset[m] / base[m]))
+                         : std::pow(offset[m], p_);
+    return sum;
+  }
+
+  // By how much x = base + offset, not zero, must grow for that excess, in units of x.
+  double inflation(const Eigen::Ref<const Eigen::RowVectorXd>& base,
+                   const Eigen::Ref<const Eigen::RowVectorXd>& offset, double wanted = 0) const {
+    return std::expm1((std::log1p(wanted) - std::log1p(excess(base, offset))) / p_);
+  }
+
+  // Whether task t is on the outer boundary of a ball.
+  bool on_sphere(Index t) const {
+    return p_ != 1 && !std::isinf(p_) && norm(at_.theta.row(t).head(M_)) > 1 - 1e-3 * eps();
+  }
+
   double norm(const Eigen::Ref<const Eigen::RowVectorXd>& x) const {
     if (p_ == 2) return x.norm();
     return std::pow(x.array().pow(p_).sum(), 1 / p_);
