@@ -53,9 +53,17 @@ Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const
   Faces faces;
   faces.free = faces.normal = faces.bend = Matrix::Zero(theta.rows(), theta.cols());
   faces.pivot.assign(static_cast<std::size_t>(theta.rows()), -1);
+  // The weights that the gradients ask for. Tasks that move together may be led beyond their own.
+  Matrix aims = Matrix::Zero(theta.rows(), M);
+  if (!simplex && !box) {
+    for (Index t = 0; t < theta.rows(); ++t)
+      aims.row(t) = weights.minimiser(r.row(t).head(M).transpose());
+    if (!far_aims) aims.rowwise() = aims.colwise().maxCoeff().eval();
+  }
   for (Index t = 0; t < theta.rows(); ++t) {
     const auto theta_t = theta.row(t).head(M);
     const auto r_t = r.row(t).head(M);
+    const auto aim = aims.row(t);
     auto free = faces.free.row(t);
     auto normal = faces.normal.row(t);
     auto bend = faces.bend.row(t);
@@ -69,7 +77,6 @@ Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const
     const bool outer =
         simplex || (!box && along < 0 && !weights.contains((1 + slack) * theta_t.transpose(), 0));
     const bool curved = outer && !simplex;
-    const Vector aim = curved ? weights.minimiser(r_t.transpose()) : Vector();
     for (Index m = 0; m < M; ++m) {
       const bool unwanted = curved ? aim[m] <= small : r_t[m] >= level;
       const bool low = theta_t[m] <= small && unwanted && !(outer && m == largest);

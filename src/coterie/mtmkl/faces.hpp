@@ -27,7 +27,7 @@ struct Faces {
 };
 
 // At theta with gradient r, both T x padded M with M kernels. With far_aims the outer boundary is that between a weight and the one it aims at where
-// these are far apart: right if the weight goes there. Without, moves along the faces are tangents, but for weights that are zero.
+// these are far apart: right if the weight goes there. Without, moves along the faces are tangents, but for weights that are zero, and those aim at what any task aims at.
 Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
                    double eps, bool far_aims);
 

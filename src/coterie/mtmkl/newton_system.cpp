@@ -34,9 +34,11 @@ Matrix NewtonSystem::conjugate_gradients(const NewtonMatrix& H, Matrix residual,
                                          const std::function<bool()>& keep_going) {
   const bool common = moves_.factorise(H, groups);
   own_.resize(static_cast<std::size_t>(residual.rows()));
-  for (const std::vector<Index>& group : groups)
+  for (const std::vector<Index>& group : groups) {
+    if (keep_going && !keep_going()) return Matrix::Zero(residual.rows(), residual.cols());
     if (!common || group.size() > 1)
       for (const Index t : group) own_[static_cast<std::size_t>(t)] = H.own_inverse(t);
+  }
   H.edges.prepare_products(H.theta, H.faces.free);
   Matrix step = Matrix::Zero(residual.rows(), residual.cols());
   Matrix solved(step), image(step);

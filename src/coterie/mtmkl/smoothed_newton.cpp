@@ -287,10 +287,11 @@ class SmoothedNewton {
         std::swap(at_, trial_);
         return true;
       }
-      if (!(start < 0) || (length == 1 && slope <= 0)) return false;  // no more than rounding
-      if (slope > 0) {
+      const bool rises = trial_.value > at_.value + noise;
+      if (!(start < 0) || (length == 1 && slope <= 0 && !rises)) return false;  // rounding
+      if (slope > 0 || rises) {
         high = length;
-        high_slope = slope;
+        high_slope = slope > 0 ? slope : -start;
       } else {
         low = length;
         low_slope = slope;
