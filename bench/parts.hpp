@@ -25,6 +25,7 @@ std::vector<Report> part_fit(const Options& options);
 std::vector<Report> part_whole(const Options& options);
 std::vector<Report> part_svm(const Options& options);
 std::vector<Report> part_path(const Options& options);
+std::vector<Report> part_lambdas(const Options& options);
 std::vector<Report> part_grid(const Options& options);
 std::vector<Report> part_gram(const Options& options);
 std::vector<Report> part_memory(const Options& options);

@@ -29,8 +29,8 @@ void expect_projection(const WeightSet& set, const Vector& v, const Vector& x, d
 
 TEST(WeightSet, ProjectionSatisfiesItsVariationalInequality) {
   Random random(1);
-  for (const double p :
-       {1.0, 1.2, 1.5, 2.0, 3.0, 8.0, 50.0, 1000.0, std::numeric_limits<double>::infinity()}) {
+  for (const double p : {1.0, 1.0000000000000002, 1.000001, 1.0001, 1.001, 1.01, 1.2, 1.5, 2.0, 3.0,
+                         8.0, 50.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     const WeightSet set(p);
     for (int i = 0; i < 30; ++i) {
       const Vector v =
@@ -52,6 +52,23 @@ TEST(WeightSet, SmallestIsAttainedByNoPointBelowIt) {
         best = std::min(best, c.dot(set.project(random_vector(random, 6, 2) - 10.0 * j / 200 * c)));
       EXPECT_GE(best, bound - 1e-12);
       EXPECT_LE(best, bound + 0.2 * c.norm());
+    }
+  }
+}
+
+// Entries of 1e-200 and 1e200: neither powers nor sums may leave the range of numbers.
+TEST(WeightSet, TheMinimiserAttainsTheSmallestValue) {
+  Random random(3);
+  for (const double p : {1.0, 1.0000000000000002, 1.000001, 1.01, 1.5, 2.0, 4.0, 50.0,
+                         std::numeric_limits<double>::infinity()}) {
+    const WeightSet set(p);
+    for (const double scale : {1e-200, 1.0, 1e200}) {
+      for (int i = 0; i < 20; ++i) {
+        const Vector c = random_vector(random, 1 + random.below(12), scale);
+        const Vector x = set.minimiser(c);
+        EXPECT_TRUE(set.contains(x, 1e-12)) << "p = " << p;
+        EXPECT_NEAR(c.dot(x) / scale, set.smallest(c) / scale, 1e-9) << "p = " << p;
+      }
     }
   }
 }

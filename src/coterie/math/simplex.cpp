@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace coterie {
 
@@ -11,27 +12,25 @@ namespace {
 
 double norm_p(ConstVectorRef theta, double p) {
   if (std::isinf(p)) return theta.size() ? theta.cwiseAbs().maxCoeff() : 0.0;
-  if (p == 2) return theta.norm();
+  if (p == 2) return theta.stableNorm();  // squares of 1e-200 are zero
   const double largest = theta.size() ? theta.cwiseAbs().maxCoeff() : 0.0;
   if (largest == 0) return 0;
   return largest * std::pow((theta.array().abs() / largest).pow(p).sum(), 1 / p);
 }
 
-// The root x >= 0 of  x + mu x^(p-1) = v,  v > 0. For p < 2 it is sought as x = s^(1/(p-1)), which makes the
-// function convex; Newton's method from the right end then falls monotonically on the root.
+// The root x > 0 of  x + mu x^(p-1) = v,  v > 0. In u = log x the function is convex and rises; Newton's method from a point right of the root, where neither
+// term exceeds v, falls monotonically on the root, in a few steps for every p.
 double shrink_coordinate(double v, double mu, double p) {
-  const double a = p >= 2 ? 1 : 1 / (p - 1);
-  const double b = p >= 2 ? p - 1 : 1;
-  // Right of the root: x <= v and mu x^(p-1) <= v.
-  double s = p >= 2 ? std::min(v, std::pow(v / mu, 1 / (p - 1))) : std::pow(v, p - 1);
+  double u = std::min(std::log(v), std::log(v / mu) / (p - 1));
   for (int step = 0; step < 60; ++step) {
-    const double excess = std::pow(s, a) + mu * std::pow(s, b) - v;
-    const double slope = a * std::pow(s, a - 1) + mu * b * std::pow(s, b - 1);
-    const double next = s - excess / slope;
-    if (!(next > 0) || next >= s) break;
-    s = next;
+    const double own = std::exp(u);
+    const double pull = mu * std::exp((p - 1) * u);
+    const double slope = own + (p - 1) * pull;
+    const double next = u - (own + pull - v) / slope;
+    if (!(next < u) || !(slope > 0)) break;
+    u = next;
   }
-  return std::pow(s, a);
+  return std::exp(u);
 }
 
 }  // namespace
@@ -56,24 +55,34 @@ Vector project_onto_norm_ball(ConstVectorRef v, double p) {
   const double norm = norm_p(positive, p);
   if (norm <= 1) return positive;
   if (p == 2) return positive / norm;
-  // ||theta(mu)||_p falls as mu grows: bracket the mu where it is 1, then halve the bracket in the logarithm.
-  const auto shrunk = [&](double mu) {
-    Vector theta = positive;
-    for (double& x : theta) x = x > 0 ? shrink_coordinate(x, mu, p) : 0;
-    return theta;
-  };
-  double low = 1e-12;
-  double high = 1;
-  while (norm_p(shrunk(high), p) > 1 && high < 1e300) high *= 4;
-  while (high / low > 1 + 1e-15) {
-    const double middle = std::sqrt(low * high);
-    if (middle <= low || middle >= high) break;
-    (norm_p(shrunk(middle), p) > 1 ? low : high) = middle;
+  // sum theta(mu)^p falls as mu grows, to 1: Newton's method in log mu, within a bracket that is halved where Newton leaves it.
+  Vector theta(positive.size());
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+  double mu = 1;
+  for (int step = 0; step < 200; ++step) {
+    double excess = -1;
+    double fall = 0;  // of the sum, by d log mu
+    for (Index m = 0; m < theta.size(); ++m) {
+      theta[m] = positive[m] > 0 ? shrink_coordinate(positive[m], mu, p) : 0;
+      if (theta[m] == 0) continue;
+      const double power = std::pow(theta[m], p);
+      const double bent = mu * std::pow(theta[m], p - 2);
+      excess += power;
+      fall += p * power * bent / (1 + (p - 1) * bent);
+    }
+    (excess > 0 ? low : high) = mu;
+    if (std::abs(excess) <= 1e-15 || high <= low * (1 + 1e-15)) break;
+    double next = mu * std::exp(std::clamp(excess / fall, -50.0, 50.0));
+    if (!(next > low && next < high))
+      next = low == 0           ? 1e-3 * high
+             : std::isinf(high) ? 1e3 * low
+                                : std::sqrt(low) * std::sqrt(high);
+    if (next == mu || !(next > 1e-300)) break;
+    mu = next;
   }
-  Vector theta = shrunk(high);
   const double left = norm_p(theta, p);
-  if (left > 1) theta /= left;
-  return theta;
+  return left > 1 ? Vector(theta / left) : theta;
 }
 
 WeightSet::WeightSet(double p) : p_(p) { assert(p >= 1); }
@@ -86,6 +95,22 @@ double WeightSet::smallest(ConstVectorRef c) const {
   if (p_ == 1) return c.minCoeff();
   const double conjugate = std::isinf(p_) ? 1 : p_ / (p_ - 1);
   return -norm_p((-c).cwiseMax(0.0), conjugate);
+}
+
+Vector WeightSet::minimiser(ConstVectorRef c) const {
+  Vector theta = Vector::Zero(c.size());
+  if (p_ == 1) {
+    Index best = 0;
+    c.minCoeff(&best);
+    theta[best] = 1;
+    return theta;
+  }
+  if (std::isinf(p_)) return (c.array() < 0).cast<double>();
+  const Vector wanted = (-c).cwiseMax(0.0);
+  const double largest = wanted.size() ? wanted.maxCoeff() : 0.0;
+  if (!(largest > 0)) return theta;
+  theta = (wanted / largest).array().pow(1 / (p_ - 1));
+  return theta / norm_p(theta, p_);
 }
 
 Vector WeightSet::uniform(Index M) const {

@@ -23,7 +23,8 @@ class WeightSet {
   Vector project(ConstVectorRef v) const;
   double smallest(ConstVectorRef c)
       const;  // min over D of c'theta: min_m c_m, or -||max(-c, 0)||_{p*} for p > 1
-  Vector uniform(Index M) const;  // equal weights on the outer boundary of D
+  Vector minimiser(ConstVectorRef c) const;  // a theta of D with c'theta = smallest(c)
+  Vector uniform(Index M) const;             // equal weights on the outer boundary of D
   bool contains(ConstVectorRef theta, double slack) const;
 
  private:

@@ -20,9 +20,13 @@ bool GroupMoves::factorise(const NewtonMatrix& H, const Groups& groups) {
   add_tasks(H, groups);
   add_edges(H, groups);
   if (unknowns == 0) return true;
-  // Rounding may leave a singular matrix slightly indefinite.
-  double ridge = 1e-11 * matrix_.diagonal().cwiseAbs().mean() + 1e-10 * H.penalty.limit();
-  for (int attempt = 0; attempt < 12; ++attempt, ridge *= 100) {
+  // Scaled to a diagonal of ones: the curvatures of kernels differ by many orders of magnitude. Rounding may leave a singular matrix slightly indefinite.
+  matrix_.diagonal().array() += 1e-10 * H.penalty.limit() + 1e-300;
+  scale_ = matrix_.diagonal().cwiseSqrt().cwiseInverse();
+  for (Index j = 0; j < unknowns; ++j)
+    matrix_.col(j).tail(unknowns - j).array() *= scale_[j] * scale_.tail(unknowns - j).array();
+  double ridge = 1e-12;
+  for (int attempt = 0; attempt < 6; ++attempt, ridge *= 100) {
     matrix_.diagonal().array() += ridge;
     llt_.compute(matrix_);
     if (llt_.info() == Eigen::Success) break;
@@ -163,7 +167,9 @@ void GroupMoves::add_solution(const Groups& groups, const Matrix& x, Matrix& y) 
         solution_[basis.first + static_cast<Index>(k)] +=
             x(t, basis.kernels[k]) - (basis.pivot >= 0 ? basis.share[k] * x(t, basis.pivot) : 0);
   }
+  solution_.array() *= scale_.array();
   llt_.solveInPlace(solution_);
+  solution_.array() *= scale_.array();
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Basis& basis = basis_[g];
     for (const Index t : groups[g])

@@ -37,6 +37,7 @@ class GroupMoves {
   std::vector<Index> group_of_;  // [task]
   Matrix mean_;                  // groups x padded M, of theta
   Eigen::MatrixXd matrix_;       // the lower half
+  Vector scale_;                 // of its unknowns
   Eigen::LLT<Eigen::MatrixXd> llt_;
   Vector solution_;
   Eigen::RowVectorXd d_;           // between the means of a pair

@@ -4,13 +4,24 @@
 
 namespace coterie {
 
-void NewtonMatrix::multiply(const Matrix& x, Matrix& y) const {
+void NewtonMatrix::apply(const Matrix& x, Matrix& y) const {
   const Index M = problem.c.cols();
   y.array() = bend.array() * x.array();
   for (Index t = 0; t < x.rows(); ++t)
     y.row(t).head(M).noalias() += x.row(t).head(M) * problem.B[static_cast<std::size_t>(t)];
   edges.add_product(x, y);
+}
+
+void NewtonMatrix::multiply(const Matrix& x, Matrix& y) const {
+  apply(x, y);
   faces.project(y);
+}
+
+double NewtonMatrix::own_cost(Index t, const Eigen::RowVectorXd& d) const {
+  const Eigen::RowVectorXd image = d * problem.B[static_cast<std::size_t>(t)];
+  const double diagonal =
+      ((bend.row(t).head(d.size()).array() + edges.stiffness(t)) * d.array().square()).sum();
+  return 0.5 * (image.dot(d) + diagonal);
 }
 
 Matrix NewtonMatrix::own_inverse(Index t) const {

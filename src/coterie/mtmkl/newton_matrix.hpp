@@ -18,8 +18,12 @@ struct NewtonMatrix {
   const Matrix& theta;
   const Matrix& bend;
 
-  // y <- H x, along the faces. After edges.prepare_products.
+  // y <- H x, on all kernels and along the faces. After edges.prepare_products.
+  void apply(const Matrix& x, Matrix& y) const;
   void multiply(const Matrix& x, Matrix& y) const;
+
+  // 1/2 d' (B_t + stiffness_t I + diag(bend_t)) d: about what the model rises by when task t alone is off its minimum by d.
+  double own_cost(Index t, const Eigen::RowVectorXd& d) const;
 
   // M x M, the inverse of B_t + stiffness_t I + diag(bend_t) along the face of t.
   Matrix own_inverse(Index t) const;

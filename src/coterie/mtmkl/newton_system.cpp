@@ -18,8 +18,10 @@ Groups singletons(Index T) {
 }
 
 Matrix NewtonSystem::solve(const NewtonMatrix& H, const Matrix& residual,
-                           const std::function<Groups()>& groups) {
-  if (H.faces.unknowns > few_unknowns) return conjugate_gradients(H, residual, groups());
+                           const std::function<Groups()>& groups,
+                           const std::function<bool()>& keep_going) {
+  if (H.faces.unknowns > few_unknowns)
+    return conjugate_gradients(H, residual, groups(), keep_going);
   const Groups single = singletons(residual.rows());
   Matrix step = Matrix::Zero(residual.rows(), residual.cols());
   moves_.factorise(H, single);
@@ -28,12 +30,15 @@ Matrix NewtonSystem::solve(const NewtonMatrix& H, const Matrix& residual,
 }
 
 Matrix NewtonSystem::conjugate_gradients(const NewtonMatrix& H, Matrix residual,
-                                         const Groups& groups) {
+                                         const Groups& groups,
+                                         const std::function<bool()>& keep_going) {
   const bool common = moves_.factorise(H, groups);
   own_.resize(static_cast<std::size_t>(residual.rows()));
-  for (const std::vector<Index>& group : groups)
+  for (const std::vector<Index>& group : groups) {
+    if (keep_going && !keep_going()) return Matrix::Zero(residual.rows(), residual.cols());
     if (!common || group.size() > 1)
       for (const Index t : group) own_[static_cast<std::size_t>(t)] = H.own_inverse(t);
+  }
   H.edges.prepare_products(H.theta, H.faces.free);
   Matrix step = Matrix::Zero(residual.rows(), residual.cols());
   Matrix solved(step), image(step);
@@ -50,7 +55,7 @@ Matrix NewtonSystem::conjugate_gradients(const NewtonMatrix& H, Matrix residual,
     residual -= length * image;
     precondition(H, groups, common, residual, solved);
     const double product_now = residual.cwiseProduct(solved).sum();
-    if (product_now <= enough) break;
+    if (product_now <= enough || (keep_going && !keep_going())) break;
     direction = solved + (product_now / product_before) * direction;
     product_before = product_now;
   }

@@ -21,11 +21,13 @@ Groups singletons(Index T);
 class NewtonSystem {
  public:
   // The solution for the right-hand side `residual`, T x padded M and along the faces. `groups` are asked for when there are many unknowns.
-  Matrix solve(const NewtonMatrix& H, const Matrix& residual,
-               const std::function<Groups()>& groups);
+  // keep_going is asked between pieces of work, and may be empty.
+  Matrix solve(const NewtonMatrix& H, const Matrix& residual, const std::function<Groups()>& groups,
+               const std::function<bool()>& keep_going);
 
  private:
-  Matrix conjugate_gradients(const NewtonMatrix& H, Matrix residual, const Groups& groups);
+  Matrix conjugate_gradients(const NewtonMatrix& H, Matrix residual, const Groups& groups,
+                             const std::function<bool()>& keep_going);
   void precondition(const NewtonMatrix& H, const Groups& groups, bool common, const Matrix& x,
                     Matrix& y);
 

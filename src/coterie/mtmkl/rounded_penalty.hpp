@@ -37,7 +37,7 @@ class RoundedPenalty {
   RoundedPenalty(const ThetaProblem& problem, const Matrix& theta, double eps);
 
   double eps() const { return eps_; }
-  void shrink(double factor) { eps_ *= factor; }
+  void set_eps(double eps) { eps_ = eps; }
 
   // at <- value and gradient at theta = base + offset, all T x padded M
   void evaluate(const Matrix& theta, const Matrix& base, const Matrix& offset, PenaltyValue& at);

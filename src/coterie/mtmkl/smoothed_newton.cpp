@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "coterie/mtmkl/newton_system.hpp"
+#include "coterie/mtmkl/model_step.hpp"
 
 namespace coterie {
 
@@ -13,6 +13,8 @@ namespace {
 
 // Tasks closer than this many eps belong together: they follow eps on its way to zero.
 constexpr double reach = 2;
+// And perhaps those that are closer than this.
+constexpr double far_reach = 10;
 
 // What is known at a point theta.
 struct Point {
@@ -49,24 +51,24 @@ class SmoothedNewton {
   double eps() const { return penalty_.eps(); }
 
   // One Newton step with a line search. False: no descent.
-  bool step() {
-    faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps());
+  bool step(const std::function<bool()>& keep_going) {
     for (int attempt = 0; attempt < 5; ++attempt) {
-      edges_.weigh(at_.penalty.norm, tau_);
+      faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps(), attempt == 0);
+      const double tau = attempt == 0 ? 1 : attempt == 1 ? 0.5 : 0;  // of (32)
+      edges_.weigh(at_.penalty.norm, tau);
       Matrix residual = -at_.r;
       faces_.project(residual);
       Matrix bend(T_, base_.cols());
       for (Index t = 0; t < T_; ++t)
         bend.row(t) = faces_.bend.row(t).array() +
                       ridge_ * residual.row(t).norm() * faces_.free.row(t).array();
-      step_ = system_.solve({problem_, penalty_, edges_, faces_, at_.theta, bend}, residual,
-                            [&] { return fused_parts(reach); });
-      drop_small();
+      step_ = model_.solve(
+          {problem_, penalty_, edges_, faces_, at_.theta, bend}, faces_, at_.r,
+          [&] { return fused_parts(reach); }, keep_going);
       if (search()) {
         ridge_ = ridge_ > 1e-2 ? 0.1 * ridge_ : 0;
         return true;
       }
-      tau_ = attempt == 0 ? std::min(0.5, 0.5 * tau_) : 0;
       ridge_ = std::max(0.1, 10 * ridge_);
     }
     return false;
@@ -82,14 +84,35 @@ class SmoothedNewton {
       }
       const Eigen::RowVectorXd centre = centre_of(group);
       for (const Index t : group) {
-        at_.offset.row(t).head(M_) += base_.row(t).head(M_) - centre;
-        at_.offset.row(t) *= factor;
+        auto offset = at_.offset.row(t).head(M_);
+        offset += base_.row(t).head(M_) - centre;
+        offset *= factor;
         base_.row(t).head(M_) = centre;
+        if (on_sphere(t)) offset += inflation(centre, offset) * (centre + offset);
       }
     }
     at_.theta = base_ + at_.offset;
-    penalty_.shrink(factor);
+    penalty_.set_eps(factor * eps());
     evaluate(at_);
+  }
+
+  // The same with the groups that leave Newton less to do: those nearby, or with tasks a little further away. A task at five eps may be on its way into the group; left behind, it
+  // sees the group collapse, and all its pair duals turn.
+  void follow(double factor) {
+    const Groups near = fused_parts(reach);
+    const Groups far = fused_parts(far_reach);
+    if (near == far) return shrink(factor, near);
+    const double eps_before = eps();
+    Matrix base = base_;
+    Point at = at_;
+    shrink(factor, far);
+    std::swap(base, base_);
+    std::swap(at, at_);
+    penalty_.set_eps(eps_before);
+    shrink(factor, near);
+    if (!(at.slope < at_.slope)) return;
+    std::swap(base, base_);
+    std::swap(at, at_);
   }
 
   // Connected parts of the edges shorter than this many eps.
@@ -106,16 +129,15 @@ class SmoothedNewton {
     for (const Index t : group)
       for (Index m = 0; m < M_; ++m)
         if (at_.theta(t, m) == 0) centre[m] = 0;
+    if (centre.maxCoeff() <= 0.5 * mean.maxCoeff()) centre = mean;  // hardly a group
     if (p_ == 1) {
-      if (centre.maxCoeff() <= 0.5 * mean.maxCoeff()) return mean;
       Index largest = 0;
       centre.maxCoeff(&largest);
       centre[largest] = 0;
       centre[largest] = 1 - centre.sum();
     } else if (!std::isinf(p_)) {
-      bool outer = true;  // the mean of points of the outer boundary lies slightly inside
-      for (const Index t : group)
-        outer = outer && norm(at_.theta.row(t).head(M_)) > 1 - 1e-3 * eps();
+      bool outer = false;  // where one member is on the boundary, all will be
+      for (const Index t : group) outer = outer || on_sphere(t);
       if (outer) centre /= norm(centre);
     }
     return centre;
@@ -166,17 +188,6 @@ class SmoothedNewton {
     x.slope = slope;
   }
 
-  // Kernels that are hardly used and not free go to zero.
-  void drop_small() {
-    for (Index t = 0; t < T_; ++t)
-      for (Index m = 0; m < M_; ++m) {
-        const double theta = at_.theta(t, m);
-        if (faces_.free(t, m) != 0 || theta == 0 || theta > 0.5) continue;
-        step_(t, m) = -theta;
-        if (p_ == 1) step_(t, faces_.pivot[index(t)]) += theta;
-      }
-  }
-
   // trial <- the point of D that theta + length step leads to
   void retract(double length) {
     trial_.offset = at_.offset + length * step_;
@@ -185,8 +196,7 @@ class SmoothedNewton {
       auto offset = trial_.offset.row(t).head(M_);
       auto x = trial_.theta.row(t).head(M_);
       for (Index m = 0; m < M_; ++m) {
-        if (base[m] + offset[m] < 0 ||
-            (length == 1 && faces_.free(t, m) == 0 && at_.theta(t, m) < 0.5))
+        if (base[m] + offset[m] < 0 || (length == 1 && at_.theta(t, m) + step_(t, m) == 0))
           offset[m] = -base[m];
         if (std::isinf(p_) && base[m] + offset[m] > 1) offset[m] = 1 - base[m];
       }
@@ -202,31 +212,94 @@ class SmoothedNewton {
                 .transpose();
         offset = x - base;
       } else if (!std::isinf(p_) && (pivot >= 0 || !problem_.weights.contains(x.transpose(), 0))) {
-        x /= norm(x);
-        offset = x - base;
+        const double inside =
+            pivot >= 0 ? (1 - length) * std::min(0.0, excess(base, at_.offset.row(t).head(M_))) : 0;
+        const double growth = inflation(base, offset, inside);
+        if (growth < -0.1)  // from far away
+          offset = x / norm(x) - base;
+        else
+          offset += growth * x;
+        x = base + offset;
       }
     }
   }
+
+  // sum x^p - 1 of x = base + offset. What the members of a group have in common rounds alike.
+  double excess(const Eigen::Ref<const Eigen::RowVectorXd>& base,
+                const Eigen::Ref<const Eigen::RowVectorXd>& offset) const {
+    double sum = base.array().pow(p_).sum() - 1;
+    for (Index m = 0; m < base.size(); ++m)
+      sum += base[m] > 0 ? std::pow(base[m], p_) * std::expm1(p_ * std::log1p(offset[m] / base[m]))
+                         : std::pow(offset[m], p_);
+    return sum;
+  }
+
+  // By how much x = base + offset, not zero, must grow for that excess, in units of x.
+  double inflation(const Eigen::Ref<const Eigen::RowVectorXd>& base,
+                   const Eigen::Ref<const Eigen::RowVectorXd>& offset, double wanted = 0) const {
+    return std::expm1((std::log1p(wanted) - std::log1p(excess(base, offset))) / p_);
+  }
+
+  // Whether task t is on the outer boundary of a ball.
+  bool on_sphere(Index t) const {
+    return p_ != 1 && !std::isinf(p_) && norm(at_.theta.row(t).head(M_)) > 1 - 1e-3 * eps();
+  }
+
   double norm(const Eigen::Ref<const Eigen::RowVectorXd>& x) const {
     if (p_ == 2) return x.norm();
     return std::pow(x.array().pow(p_).sum(), 1 / p_);
   }
 
+  // The derivative of the objective at the trial point along the way that leads there: on a curved boundary the step turns with it.
+  double slope_along_step() const {
+    double sum = trial_.r.cwiseProduct(step_).sum();
+    if (p_ == 1 || std::isinf(p_)) return sum;
+    for (Index t = 0; t < T_; ++t) {
+      if (faces_.pivot[index(t)] < 0) continue;
+      const auto x = trial_.theta.row(t).head(M_).array();
+      const double outward = (x.pow(p_ - 1) * step_.row(t).head(M_).array()).sum();
+      sum -= outward * trial_.r.row(t).head(M_).dot(x.matrix());
+    }
+    return sum;
+  }
+
+  // A length that lowers the objective and, beyond a kink, most of the slope along the step: a shorter one would crawl towards the kink, step by step.
   bool search() {
+    constexpr int most_trials = 12;
+    constexpr double flat = 0.3;  // of the slope at the start
+    const double start = at_.r.cwiseProduct(step_).sum();
+    const double noise = 1e-13 * std::abs(at_.value);
     double length = 1;
-    for (int trial = 0; trial < 12; ++trial) {
+    double low = 0;  // the slope is negative at low, positive at high
+    double high = 1;
+    double low_slope = start;
+    double high_slope = 0;
+    for (int trial = 0; trial < most_trials; ++trial) {
       retract(length);
       evaluate(trial_);
       const double promised = at_.r.cwiseProduct(trial_.theta - at_.theta).sum();
-      const double noise = 1e-13 * std::abs(at_.value);
-      if (trial_.value <= at_.value + 1e-4 * std::min(0.0, promised) + noise &&
-          (trial_.value < at_.value - noise || trial_.slope < at_.slope)) {
+      const double slope = slope_along_step();
+      const bool falls = trial_.value <= at_.value + 1e-4 * std::min(0.0, promised) + noise &&
+                         (trial_.value < at_.value - noise || trial_.slope < at_.slope);
+      const bool rounding = std::abs(trial_.value - at_.value) <= noise;
+      if (falls && (rounding || std::abs(slope) <= -flat * start || (length == 1 && slope < 0) ||
+                    trial + 1 == most_trials)) {
         std::swap(at_, trial_);
-        tau_ = length == 1 ? std::min(1.0, tau_ + 0.25) : 0.7 * tau_;
         return true;
       }
-      if (trial > 1) return false;
-      length *= 0.4;
+      const bool rises = trial_.value > at_.value + noise;
+      if (!(start < 0) || (length == 1 && slope <= 0 && !rises)) return false;  // rounding
+      if (slope > 0 || rises) {
+        high = length;
+        high_slope = slope > 0 ? slope : -start;
+      } else {
+        low = length;
+        low_slope = slope;
+      }
+      const double width = high - low;
+      const double secant = low - low_slope * width / (high_slope - low_slope);
+      length = trial % 2 == 1 ? low + 0.5 * width
+                              : std::clamp(secant, low + 0.1 * width, high - 0.1 * width);
     }
     return false;
   }
@@ -236,9 +309,8 @@ class SmoothedNewton {
   double p_;
   RoundedPenalty penalty_;
   EdgeCurvature edges_;
-  NewtonSystem system_;
+  ModelStep model_;
   double ridge_ = 0;  // P_0 of (35), times the gradient
-  double tau_ = 1;    // of (32)
   Matrix base_;       // equal within a group
   Point at_, trial_;
   Faces faces_;  // of the point at_
@@ -288,7 +360,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
   // The better of two guesses of the groups, and its gap.
   const auto merge = [&] {
     double gap = std::numeric_limits<double>::infinity();
-    for (const double lengths : {reach, 1.0}) {
+    for (const double lengths : {reach, far_reach, 1.0}) {
       Groups groups = newton.fused_parts(lengths);
       Matrix merged = newton.merged(groups);
       const double there = newton.gap_at(merged);
@@ -328,7 +400,8 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       if (newton.eps() < 1e-11) break;
       Groups groups = newton.fused_parts(reach);
       const double least = groups == groups_before ? 1e-3 : 0.03;
-      newton.shrink(std::clamp(0.3 * tolerance / gap, least, 0.5), groups);
+      const double factor = std::clamp(0.3 * tolerance / gap, least, 0.5);
+      newton.follow(factor);
       groups_before = std::move(groups);
       mark = std::numeric_limits<double>::infinity();
     }
@@ -336,9 +409,11 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
       mark = gap;
       marked = path.iterations;
     }
-    if (gap <= settings.enough && path.iterations >= marked + patience) break;
+    if (gap <= settings.enough && path.iterations >= marked + patience &&
+        (!settings.groups || merge() <= settings.enough))
+      break;
     ++path.iterations;
-    if (!newton.step()) break;
+    if (!newton.step(settings.keep_going)) break;
   }
   path.theta = newton.at().theta.leftCols(problem.c.cols()).cwiseMax(0.0);
   path.eps = newton.eps();

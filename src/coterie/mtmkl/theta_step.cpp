@@ -163,8 +163,15 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
   state.nu = result.nu;
   Admm admm(problem, state);
   Index next_check = 10;
+  const Index numbers = state.nu.size() + state.z.size() * state.z.cols();  // touched by a pass
+  constexpr Index piece = 20'000'000;  // of them between questions whether to go on
+  Index work = 0;
   for (Index iteration = 1; iteration <= settings.max_iterations; ++iteration) {
     admm.iterate();
+    if ((work += numbers) > piece && settings.keep_going) {
+      work = 0;
+      if (!settings.keep_going()) break;
+    }
     if (iteration != next_check && iteration != settings.max_iterations) continue;
     next_check += std::clamp<Index>(iteration / 5, 10, 100);
     const Groups groups = admm.groups();
@@ -172,7 +179,9 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
     const double gap = model_gap(problem, theta, state.nu);
     if (gap < result.gap) result = {theta, state.nu, groups, gap, 0};
     result.iterations = path.iterations + iteration;
-    if (gap <= settings.gap_tolerance || (settings.keep_going && !settings.keep_going())) break;
+    if (gap <= std::max(settings.gap_tolerance, settings.enough) ||
+        (settings.keep_going && !settings.keep_going()))
+      break;
     admm.adapt();
   }
   state.theta = state.z;

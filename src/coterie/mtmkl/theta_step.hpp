@@ -2,7 +2,7 @@
 //
 //   minimise   sum_t [ c_t'theta_t + 1/2 theta_t' B_t theta_t ]  +  sum_i kappa_i ||theta_t - theta_s||      theta_t in D,
 //
-// edge i = (t, s). Newton's method on a smoothed objective (smoothed_newton.hpp) solves it nearly always. Where rounding or a degenerate model
+// edge i = (t, s). Newton's method on a smoothed objective (smoothed_newton.hpp) solves it nearly always. Where rounding
 // stops that, consensus ADMM goes on: every edge keeps copies of its two ends, one more copy z_t lies in D. Because the
 // two-point proximal map keeps the sum of its arguments, the scaled duals of an edge's two copies are opposite, and one vector per edge,
 //

@@ -181,6 +181,57 @@ TEST(ThetaStep, NewtonNeedsNoHelpOnCurvedModels) {
   EXPECT_LE(helped, 2);
 }
 
+// An SVM whose free support vectors hardly determine it has a curvature of 1e8 in few directions. Weights cut at zero there used to undo every Newton step.
+TEST(ThetaStep, StiffDirectionsNeedNoMoreSteps) {
+  Random random(8);
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    const Index T = 2 + random.below(12);
+    const Index M = 8 + random.below(20);
+    Model model = random_model(random, T, M, std::pow(10, random.uniform(-2, 0)), 0);
+    for (Index t = 0; t < T; ++t) {
+      Matrix& B = model.B[static_cast<std::size_t>(t)];
+      B = 1e-3 * Matrix::Identity(M, M);
+      for (int k = 0; k < 3; ++k) {
+        Vector u(M);
+        for (double& x : u) x = random.normal();
+        B += (random.below(3) == 0 ? 1e7 : 10.0) * u * u.transpose();
+      }
+      model.c.row(t) -= B.rowwise().mean();  // the stiff directions are content with equal weights
+    }
+    ThetaState state = start(model);
+    const WeightSet weights(1);
+    const ThetaResult result = solve_theta({model.c, model.B, model.graph, model.kappa, weights},
+                                           state, {.gap_tolerance = 1e-4});
+    EXPECT_LE(result.gap, 1e-4);
+    EXPECT_LE(result.iterations, 60);
+    for (Index t = 0; t < T; ++t)
+      EXPECT_TRUE(weights.contains(result.theta.row(t).transpose(), 1e-12));
+  }
+}
+
+// For p just above 1 the ball is nearly the simplex: most weights are nearly, but not quite, zero, and its boundary bends infinitely where they are.
+TEST(ThetaStep, BallsNearTheSimplexNeedFewSteps) {
+  for (const double p : {1.0000000000000002, 1.000001, 1.0001, 1.001, 1.01, 1.1, 1.5}) {
+    const WeightSet weights(p);
+    Random random(9);
+    for (int i = 0; i < 30; ++i) {
+      SCOPED_TRACE(testing::Message() << "p " << p << ", model " << i);
+      const Model model =
+          random_model(random, 1 + random.below(8), 2 + random.below(9),
+                       std::pow(10, random.uniform(-2, 0)), std::pow(10, random.uniform(-1, 1)));
+      ThetaState state = start(model);
+      for (Index t = 0; t < model.c.rows(); ++t)
+        state.theta.row(t) = weights.uniform(model.c.cols()).transpose();
+      const ThetaResult result = solve_theta({model.c, model.B, model.graph, model.kappa, weights},
+                                             state, {.gap_tolerance = 1e-4, .groups = false});
+      expect_valid(model, weights, result);
+      EXPECT_LE(result.gap, 1e-4);
+      EXPECT_LE(result.iterations, 80);
+    }
+  }
+}
+
 TEST(ThetaStep, TheSameModelGivesTheSameBits) {
   Random random(4);
   const Model model = random_model(random, 20, 5, 0.05, 1);
@@ -203,6 +254,21 @@ TEST(ThetaStep, StopsWhenTold) {
                   {.gap_tolerance = 1e-12, .keep_going = [&] { return ++asked < 3; }});
   EXPECT_LE(asked, 4);
   expect_valid(model, WeightSet(1), result);
+}
+
+// Hundreds of unknowns: conjugate gradients ask too, and every question after the answer no is one too many but for those on the way out.
+TEST(ThetaStep, StopsWithinALinearSystem) {
+  Random random(10);
+  const Model model = random_model(random, 30, 30, 0.02, 1);
+  for (const int answers : {0, 1, 5, 20}) {
+    ThetaState state = start(model);
+    int asked = 0;
+    const ThetaResult result =
+        solve_theta({model.c, model.B, model.graph, model.kappa, WeightSet(1)}, state,
+                    {.gap_tolerance = 1e-12, .keep_going = [&] { return asked++ < answers; }});
+    EXPECT_LE(asked, answers + 8);
+    expect_valid(model, WeightSet(1), result);
+  }
 }
 
 // c_t is one of four plans plus noise of length 0.06. The pull of a plan's other 49 tasks is 0.15: no task leaves it. That of the other 150 is 0.45,
