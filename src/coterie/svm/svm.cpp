@@ -31,6 +31,9 @@ constexpr LaneNumbers kFirstPlaces{0, 1, 2, 3};
 
 // Multiplications between two questions whether to go on: some hundredths of a second.
 constexpr Index kPatience = 50'000'000;
+// Rounds without progress that rounding must be to blame for, and two-variable steps of a round, per sample.
+constexpr int kMostStale = 60;
+constexpr Index kLongestBurst = 200;
 // A step adds two rows: at most so many roundings of the largest gradient there can be (docs/maths.md (49)).
 constexpr double kRoundingsOfStep = 9;
 
@@ -368,6 +371,7 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
                    std::max(1e-12, problem_.p.cwiseAbs().maxCoeff());
   Index burst = std::max<Index>(50, 2 * n_);
   double best_gap = infinity;
+  int stale = 0;  // rounds in a row that did not lower the gap by a tenth
   const double least = 1e-12 * problem_.C.dot(problem_.p.cwiseAbs());
   for (int round = 0; round < 500; ++round) {
     double gap = measure(result);
@@ -382,12 +386,14 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
     }
     if (result.converged || steps_ >= settings.max_steps) break;
     if (epsilon < 1e-15 && gap >= best_gap) break;  // rounding is all that is left
+    stale = gap > 0.9 * best_gap ? stale + 1 : 0;
+    if (stale > kMostStale) break;
     best_gap = std::min(best_gap, gap);
     if (two_variable_steps(epsilon, std::min(burst, settings.max_steps - steps_))) {
       epsilon *= 0.1;
       continue;
     }
-    if (!newton_phase()) burst *= 2;
+    if (!newton_phase()) burst = std::min(2 * burst, kLongestBurst * n_);
   }
   balance();
   measure(result);
