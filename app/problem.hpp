@@ -41,8 +41,11 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
 // A note about kernels without a tail, if there are any.
 void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet);
 
+// All files that the options name, to tell outputs from; `kernels` is a list of them.
+std::vector<std::string> input_files(const ProblemOptions& options, const std::string& kernels);
+
 // Throws InputError unless a model can go there.
-void check_model_output(const std::string& path, const ProblemOptions& options,
+void check_model_output(const std::string& path, const std::vector<std::string>& inputs,
                         const std::string& option = "--output");
 
 }  // namespace coterie::app

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "messages.hpp"
+
 namespace coterie::app {
 
 std::size_t display_width(std::string_view text) {
@@ -121,7 +123,7 @@ Json json_matrix(const Matrix& values) {
 }
 
 void print_json(const Json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  print_text(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::string csv_field(const std::string& text) {

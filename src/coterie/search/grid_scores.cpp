@@ -179,7 +179,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
       // Large C first: they take longest.
       for (auto at = sheet.lambdas.rbegin(); at != sheet.lambdas.rend(); ++at) {
         const RowKey key = scorer.key(k, at->first);
-        const RowScores* known = hooks.known ? hooks.known(key) : nullptr;
+        const RowScores* known = hooks.known ? hooks.known(key, std::ssize(at->second)) : nullptr;
         if (known) {
           rows[key] = *known;
           continue;
