@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "command.hpp"
@@ -76,7 +77,9 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return usage_error(program, error);
-    const int code = program.exit(error);  // prints the help or the version
+    std::ostringstream text;  // the help, or the version
+    const int code = program.exit(error, text, text);
+    print_text(text.str());
     check_standard_output();
     return code;
   }

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 
 #include "coterie/io/atomic_file.hpp"
 
@@ -47,8 +46,7 @@ void print_text(std::string_view text) {
 
 void check_standard_output() {
   errno = 0;
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush())
-    fail_output(errno);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_output(errno);
 }
 
 }  // namespace coterie::app

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -161,7 +162,8 @@ bool centre_if_far(Matrix& X) {
   Matrix centred = X.rowwise() - mean.transpose();
   const double spread =
       ordered_sum(squared_norms(centred)) / static_cast<double>(std::max<Index>(1, X.rows()));
-  if (ordered_sum(mean.cwiseAbs2()) <= spread) return false;
+  // What overflows on the way is no better around its mean.
+  if (!std::isfinite(spread) || ordered_sum(mean.cwiseAbs2()) <= spread) return false;
   X = std::move(centred);
   return true;
 }
@@ -185,8 +187,12 @@ void squared_distances(const Matrix& X, Index i, std::span<const Index> columns,
 
 Matrix squared_distances(Matrix A, Matrix B) {
   const Vector mean = column_means(B);
-  A.rowwise() -= mean.transpose();
-  B.rowwise() -= mean.transpose();
+  Matrix centred_A = A.rowwise() - mean.transpose();
+  Matrix centred_B = B.rowwise() - mean.transpose();
+  if (centred_A.allFinite() && centred_B.allFinite()) {  // else something overflowed
+    A = std::move(centred_A);
+    B = std::move(centred_B);
+  }
   const Vector a = squared_norms(A);
   const Vector b = squared_norms(B);
   Matrix D = inner_products(A, B);

@@ -11,6 +11,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/mtmkl/anchored_fit.hpp"
+#include "coterie/mtmkl/range.hpp"
 #include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
@@ -240,6 +241,11 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   cost.C = settings.C.value_or(model.settings.C);
   const std::vector<Vector> C = sample_costs(data, cost, {});
   const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), settings.threads);
+  check_costs(grams, C, model.kernels, data.tasks);
+  std::vector<std::string> names;
+  for (const TaskModel& task : model.tasks) names.push_back(task.name);
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  check_penalty(edges, proof.lambda, names);
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
   FitSettings fit_settings;

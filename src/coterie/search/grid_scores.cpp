@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
+#include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
 
@@ -137,6 +138,8 @@ class SheetScorer {
   MtmklProblem problem_of(const Fold& fold, const std::vector<Vector>& costs, double lambda) const {
     const Prepared& p = fold.prepared;
     const double norm = grid_.norm[static_cast<std::size_t>(sheet_.norm)];
+    check_costs(p.grams.tasks, costs, p.kernels, p.data.tasks);
+    check_penalty(p.graph, lambda, names_of(p.data.tasks));
     return {p.grams.tasks, p.y, costs, lambda, p.graph, WeightSet(norm)};
   }
 
