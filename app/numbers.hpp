@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -59,9 +58,6 @@ class NumberReader {
     if (!(value >= least && value <= most)) fail(fmt::format("{} is {}", what, value));
     return value;
   }
-  double finite(const char* what) {
-    return between(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max(), what);
-  }
   double share_or_none(const char* what) {  // in [0, 1], or NaN
     const double value = number();
     if (!std::isnan(value) && !(value >= 0 && value <= 1))
@@ -79,17 +75,16 @@ class NumberReader {
     if (found != static_cast<double>(expected))
       fail(fmt::format("{} is {}, not {}", what, found, expected));
   }
-  Vector vector(Index count, double least, const char* what) {
+  Vector vector(Index count, double least, double most, const char* what) {
     need(count);
     Vector out(count);
-    for (double& value : out) value = between(least, std::numeric_limits<double>::max(), what);
+    for (double& value : out) value = between(least, most, what);
     return out;
   }
-  Matrix matrix(Index rows, Index cols, double least, const char* what) {
+  Matrix matrix(Index rows, Index cols, double least, double most, const char* what) {
     need(rows, cols);
     Matrix out(rows, cols);
-    for (Index i = 0; i < out.size(); ++i)
-      out.data()[i] = between(least, std::numeric_limits<double>::max(), what);
+    for (Index i = 0; i < out.size(); ++i) out.data()[i] = between(least, most, what);
     return out;
   }
   // That every task is in exactly one of.

@@ -159,11 +159,9 @@ int run_path(const PathOptions& options) {
     const std::string journal_path = journal_of(options.folder);
     journal.emplace(journal_path, description(options, mark, extras), options.resume);
     PathShape shape;
-    for (const std::vector<Index>& samples : split.train)
-      shape.sizes.push_back(std::ssize(samples));
+    shape.C = sample_costs(subset(data, split.train), options.settings, extras);
+    shape.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
     shape.kernels = std::ssize(parse_kernels(options.settings.kernels));
-    const Index T = std::ssize(data.tasks);
-    shape.edges = extras.complete ? T * (T - 1) / 2 : std::ssize(extras.graph);
     shape.ladder = ladder_of_resample;
     known = decode_path(*journal, shape);
     monitor.clear();

@@ -1,5 +1,6 @@
 #include "path_journal.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,34 +11,42 @@ namespace {
 
 constexpr Index record_point = 1, record_resample = 2;
 
-constexpr double lowest = std::numeric_limits<double>::lowest();
 constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double huge = 1e200;      // more than any sum of a fit
+constexpr double slack = 1 + 1e-6;  // of rounding, in what is bounded
 
+// The next fit starts from these numbers: they must be such as a fit can end with.
 PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   PathPoint point;
   Fit& fit = point.fit;
   point.lambda = in.between(0, infinite, "lambda");
   point.train_accuracy = in.share_or_none("an accuracy");
   point.held_out_accuracy = in.share_or_none("an accuracy");
-  fit.primal = in.finite("the objective");
-  fit.dual = in.between(-infinite, std::numeric_limits<double>::max(), "the dual value");
-  fit.gap = in.between(lowest, infinite, "the gap");
+  fit.primal = in.between(-huge, huge, "the objective");
+  fit.dual = in.between(-infinite, huge, "the dual value");
+  fit.gap = in.between(-huge, infinite, "the gap");
   fit.outer_steps = in.count("the number of steps");
   fit.svm_solves = in.count("the number of solved SVMs");
   fit.theta_iterations = in.count("the number of steps");
   fit.status = static_cast<Status>(in.whole(0, static_cast<Index>(Status::stalled), "the status"));
-  const Index T = std::ssize(shape.sizes);
+  const Index T = std::ssize(shape.C);
   in.expect(T, "the number of tasks");
   in.expect(shape.kernels, "the number of kernels");
-  fit.theta = in.matrix(T, shape.kernels, 0, "a kernel weight");
-  for (const Index n : shape.sizes) {
-    in.expect(n, "the number of samples");
-    fit.alpha.push_back(in.vector(n, 0, "a dual variable"));
+  fit.theta = in.matrix(T, shape.kernels, 0, slack, "a kernel weight");
+  for (const Vector& C : shape.C) {
+    in.expect(C.size(), "the number of samples");
+    Vector& alpha = fit.alpha.emplace_back(in.vector(C.size(), 0, huge, "a dual variable"));
+    if ((alpha.array() > slack * C.array()).any()) in.fail("a dual variable is larger than C");
   }
-  fit.bias = in.vector(T, lowest, "a bias");
-  fit.task_objective = in.vector(T, lowest, "the objective of a task");
-  in.expect(shape.edges, "the number of pairs");
-  fit.nu = in.matrix(shape.edges, shape.kernels, lowest, "a dual variable of a pair");
+  fit.bias = in.vector(T, -huge, huge, "a bias");
+  fit.task_objective = in.vector(T, -huge, huge, "the objective of a task");
+  const Index edges = std::ssize(shape.graph);
+  in.expect(edges, "the number of pairs");
+  fit.nu = in.matrix(edges, shape.kernels, -huge, huge, "a dual variable of a pair");
+  for (Index e = 0; e < edges && std::isfinite(point.lambda); ++e)
+    if (fit.nu.row(e).norm() >
+        slack * point.lambda * shape.graph[static_cast<std::size_t>(e)].weight)
+      in.fail("a dual variable of a pair is larger than lambda times its weight");
   fit.groups = in.groups(T);
   return point;
 }
@@ -95,7 +104,7 @@ KnownPath decode_path(const Journal& journal, const PathShape& shape) {
     const Index resample = in.count("the number of a resample");
     in.expect(shape.ladder, "the number of points of a resample");
     ResampledPath path;
-    for (Index k = 0; k < shape.ladder; ++k) path.push_back(in.groups(std::ssize(shape.sizes)));
+    for (Index k = 0; k < shape.ladder; ++k) path.push_back(in.groups(std::ssize(shape.C)));
     in.expect_end();
     known.resamples[resample] = std::move(path);
   });

@@ -20,8 +20,9 @@ std::string encode(Index resample, const ResampledPath& path);
 
 // What the records of a journal must agree with.
 struct PathShape {
-  std::vector<Index> sizes;                  // training samples of every task
-  Index kernels = 0, edges = 0, ladder = 0;  // ladder: points of a resample
+  std::vector<Vector> C;  // of the training samples of every task
+  TaskGraph graph;
+  Index kernels = 0, ladder = 0;  // ladder: points of a resample
 };
 // Throws InputError that names the file and the record, when one cannot be of such a path.
 KnownPath decode_path(const Journal& journal, const PathShape& shape);

@@ -159,9 +159,8 @@ struct KnownRow {
 
 RowScores decode_scores(NumberReader& in, Score score, Index width) {
   RowScores row;
-  row.lambda_max = in.between(0, std::numeric_limits<double>::max(), "lambda_max");
-  row.worst_gap = in.between(std::numeric_limits<double>::lowest(),
-                             std::numeric_limits<double>::infinity(), "a gap");
+  row.lambda_max = in.between(0, 1e200, "lambda_max");
+  row.worst_gap = in.between(-1e200, std::numeric_limits<double>::infinity(), "a gap");
   row.fits = in.count("the number of fits");
   row.outer_steps = in.count("the number of steps");
   row.reused = in.count("the number of fits that were saved");
@@ -169,8 +168,7 @@ RowScores decode_scores(NumberReader& in, Score score, Index width) {
   const Index points = in.count("the number of points");
   in.expect(width, "the number of scores");
   if (score == Score::log_loss) {
-    row.values =
-        in.matrix(points, width, std::numeric_limits<double>::lowest(), "a decision value");
+    row.values = in.matrix(points, width, -1e200, 1e200, "a decision value");
   } else {
     in.need(points, width);
     row.values.resize(points, width);
