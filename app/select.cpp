@@ -11,6 +11,7 @@
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/mtmkl/range.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/method_scores.hpp"
 #include "messages.hpp"
@@ -254,6 +255,22 @@ void check_outputs(const SelectOptions& options) {
       "--output, --table and --picture");
 }
 
+// What cannot be computed at some point of the grid is said before the search.
+void check_grid(const Plan& plan, const Dataset& data, const TrainExtras& extras) {
+  if (method_named(plan.settings.method).family != Method::Family::kernel) return;
+  TrainSettings settings = plan.settings;
+  for (const double C : plan.grid.C) {
+    settings.C = C;
+    check_costs(sample_costs(data, settings, extras), data.tasks);
+  }
+  if (!is_main(plan.settings)) return;
+  const TaskGraph graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
+  for (const std::string& text : plan.grid.lambda) {
+    const LambdaChoice lambda = parse_lambda(text);
+    if (!lambda.relative) check_penalty(graph, lambda.value, names_of(data.tasks));
+  }
+}
+
 int run_select(const SelectOptions& options) {
   check_outputs(options);
   check_problem(options.problem);
@@ -269,6 +286,7 @@ int run_select(const SelectOptions& options) {
   const TrainExtras extras = read_extras(options.problem, plan.settings, data);
   check_dataset(data);
   limit_clusters(plan.grid, std::ssize(data.tasks));
+  check_grid(plan, data, extras);
   const std::string mark = fingerprint(data);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   const std::vector<Split> splits =
@@ -328,7 +346,13 @@ int run_select(const SelectOptions& options) {
     journal.append(encode(key, row));
     ++rows_kept;
   };
-  GridScores scores = search_grid(search, splits, plan, hooks);
+  GridScores scores;
+  try {
+    scores = search_grid(search, splits, plan, hooks);
+  } catch (const InputError&) {  // of kernels on the data
+    if (rows_kept == 0) journal.remove();
+    throw;
+  }
   if (scores.stopped) {
     set_stage(Stage::writing);
     monitor.clear();

@@ -40,17 +40,25 @@ std::vector<std::string> names_of(const std::vector<Task>& tasks) {
   return names;
 }
 
+void check_costs(const std::vector<Vector>& C, const std::vector<Task>& tasks) {
+  for (std::size_t t = 0; t < C.size(); ++t) {
+    if (C[t].size() == 0) continue;
+    const bool small = is_small(C[t].minCoeff());
+    if (!small && !is_large(C[t].sum())) continue;
+    throw InputError(fmt::format(
+        "task '{}' has C = {:.4g} for {} rows, which is too {} to be computed with. Use a {} C.",
+        tasks[t].name, C[t].maxCoeff(), C[t].size(), small ? "small" : "large",
+        small ? "larger" : "smaller"));
+  }
+}
+
 void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>& C,
                  const std::vector<Kernel>& kernels, const std::vector<Task>& tasks) {
+  check_costs(C, tasks);
   for (std::size_t t = 0; t < grams.size(); ++t) {
     if (C[t].size() == 0) continue;
     const double one = C[t].minCoeff();
     const double all = C[t].sum();
-    if (is_small(one) || is_large(all))
-      throw InputError(fmt::format(
-          "task '{}' has C = {:.4g} for {} rows, which is too {} to be computed with. Use a {} C.",
-          tasks[t].name, C[t].maxCoeff(), C[t].size(), is_small(one) ? "small" : "large",
-          is_small(one) ? "larger" : "smaller"));
     const Vector values = largest_values(grams[t]);
     for (Index m = 0; m < values.size(); ++m) {
       if (values[m] == 0) continue;

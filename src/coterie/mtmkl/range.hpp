@@ -21,6 +21,7 @@ inline constexpr double kSmallestNumber = 1e-80;
 inline constexpr double kLargestNumber = 1e80;
 
 // These throw InputError that names the task, the kernel or the pair, and says what to change. C is per sample.
+void check_costs(const std::vector<Vector>& C, const std::vector<Task>& tasks);  // without kernels
 void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>& C,
                  const std::vector<Kernel>& kernels, const std::vector<Task>& tasks);
 // Nothing is to be drawn together when lambda is 0; when it is infinite, the weights count alone.
