@@ -181,6 +181,7 @@ int run_extend(const ExtendOptions& options) {
   const Model extended = extend(model, std::move(data), settings, progress);
   set_stage(Stage::writing);
   write_model(extended, options.output_path);
+  set_stage(Stage::reading_only);
   monitor.clear();
   if (options.output.json)
     print_json_result(options, extended, watch.seconds());

@@ -259,6 +259,8 @@ int run_path(const PathOptions& options) {
   std::vector<std::string> files;
   if (!options.folder.empty()) files = write_path_folder(options.folder, result);
   if (model) write_model(*model, options.model_path);
+  if (journal) journal->remove();
+  set_stage(Stage::reading_only);
   monitor.clear();
   Index short_of_it = 0;
   double worst_gap = 0;
@@ -275,7 +277,6 @@ int run_path(const PathOptions& options) {
     print_merge_tree(result);
   }
   if (model && !options.output.json) print_group_model(options, result, *model);
-  if (journal) journal->remove();
   if (options.output.json) {
     Json out = json_path(result, options.settings);
     if (result.chosen) {

@@ -12,7 +12,7 @@ namespace coterie::app {
 
 // What SIGINT and SIGTERM do at the moment:
 //   nothing_to_keep  say so and end;  stoppable  ask the solver to stop, a second one ends;  kept  the same, but what was done is in a
-//   file: if the solver has not stopped by itself soon after, end all the same;  reading_only  end: this command writes nothing;
+//   file: if the solver has not stopped by itself soon after, end all the same;  reading_only  end: nothing is written, or no more;
 //   replaceable  end, and remove the file that is being written;  writing  wait for the file to be whole.
 enum class Stage { nothing_to_keep, stoppable, kept, reading_only, replaceable, writing };
 void set_stage(Stage stage);

@@ -267,7 +267,7 @@ void check_grid(const Plan& plan, const Dataset& data, const TrainExtras& extras
   const TaskGraph graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
   for (const std::string& text : plan.grid.lambda) {
     const LambdaChoice lambda = parse_lambda(text);
-    if (!lambda.relative) check_penalty(graph, lambda.value, names_of(data.tasks));
+    if (!lambda.relative) check_penalty(graph, lambda.value, names_in(data.tasks));
   }
 }
 
@@ -428,6 +428,7 @@ int run_select(const SelectOptions& options) {
   if (!options.picture_path.empty())
     write_file_atomically(options.picture_path, heat_map(selection));
   journal.remove();
+  set_stage(Stage::reading_only);
   monitor.clear();
 
   if (options.output.json) {

@@ -152,6 +152,7 @@ int run_train(const TrainOptions& options) {
   set_stage(Stage::writing);
   if (calibrated) write_model(model, options.model_path);
   phases.write += watch.lap();
+  set_stage(Stage::reading_only);
 
   monitor.clear();
   print_result(options, model, fitted, phases, watch.seconds());

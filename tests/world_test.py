@@ -449,6 +449,26 @@ def test_ctrl_c_while_a_table_is_written(coterie):
     assert list(coterie.folder.iterdir()) == []
 
 
+def test_ctrl_c_while_nobody_reads_the_result(coterie):
+    """The model is there; the rest waits for the reader of a pipe, but not for ever."""
+    coterie("data", "generate", "-o", "p.csv", "--tasks", "300", "--samples", "6")
+    process = subprocess.Popen([coterie.path, "train", "p.csv", "-o", "m.h5", "--lambda", "0", "--json"], cwd=coterie.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 60
+        while not (coterie.folder / "m.h5").exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(1)
+        assert process.poll() is None, "the result fits into a pipe"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 1
+    finally:
+        process.kill()
+        process.communicate()
+    assert coterie("inspect", "m.h5", "--json").json["status"] == "converged"
+
+
 def test_a_model_is_kept_while_probabilities_are_learnt(coterie, large_data):
     arguments = ["train", large_data, "-o", "m.h5", "--kernels", "gauss:1,2", "--normalise", "variance", "-C", "0.1", "--calibrate", "platt", "--tolerance", "0.01"]
     seconds, result = seconds_to_end(coterie, arguments, "calibrating")

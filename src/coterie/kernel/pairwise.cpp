@@ -31,6 +31,9 @@ int blas_threads = 1;
 // Below this part of |x|^2 + |z|^2 the difference |x|^2 + |z|^2 - 2 x'z has lost too many digits (about ten remain).
 constexpr double kCancelled = 1e-6;
 
+// Differences of smaller numbers do not overflow.
+constexpr double kFar = 1e307;
+
 int narrow(Index n) {
   assert(n <= std::numeric_limits<int>::max());
   return static_cast<int>(n);
@@ -187,11 +190,10 @@ void squared_distances(const Matrix& X, Index i, std::span<const Index> columns,
 
 Matrix squared_distances(Matrix A, Matrix B) {
   const Vector mean = column_means(B);
-  Matrix centred_A = A.rowwise() - mean.transpose();
-  Matrix centred_B = B.rowwise() - mean.transpose();
-  if (centred_A.allFinite() && centred_B.allFinite()) {  // else something overflowed
-    A = std::move(centred_A);
-    B = std::move(centred_B);
+  const auto can_move = [](const Matrix& X) { return (X.array().abs() < kFar).all(); };
+  if (mean.allFinite() && can_move(A) && can_move(B)) {
+    A.rowwise() -= mean.transpose();
+    B.rowwise() -= mean.transpose();
   }
   const Vector a = squared_norms(A);
   const Vector b = squared_norms(B);

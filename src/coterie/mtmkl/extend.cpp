@@ -242,10 +242,10 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   const std::vector<Vector> C = sample_costs(data, cost, {});
   const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), settings.threads);
   check_costs(grams, C, model.kernels, data.tasks);
-  std::vector<std::string> names;
-  for (const TaskModel& task : model.tasks) names.push_back(task.name);
-  for (const Task& task : data.tasks) names.push_back(task.name);
-  check_penalty(edges, proof.lambda, names);
+  check_penalty(edges, proof.lambda, [&](Index t) {
+    return t < old ? model.tasks[static_cast<std::size_t>(t)].name
+                   : data.tasks[static_cast<std::size_t>(t - old)].name;
+  });
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
   FitSettings fit_settings;

@@ -34,10 +34,8 @@ Vector largest_values(const TaskGrams& task) {
 
 }  // namespace
 
-std::vector<std::string> names_of(const std::vector<Task>& tasks) {
-  std::vector<std::string> names;
-  for (const Task& task : tasks) names.push_back(task.name);
-  return names;
+TaskName names_in(const std::vector<Task>& tasks) {
+  return [&tasks](Index t) { return tasks[static_cast<std::size_t>(t)].name; };
 }
 
 void check_costs(const std::vector<Vector>& C, const std::vector<Task>& tasks) {
@@ -73,7 +71,7 @@ void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>&
   }
 }
 
-void check_penalty(const TaskGraph& graph, double lambda, const std::vector<std::string>& tasks) {
+void check_penalty(const TaskGraph& graph, double lambda, const TaskName& name) {
   if (lambda == 0) return;
   const double factor = std::isinf(lambda) ? 1 : lambda;
   for (const Edge& edge : graph) {
@@ -83,8 +81,8 @@ void check_penalty(const TaskGraph& graph, double lambda, const std::vector<std:
           "tasks '{}' and '{}' are drawn together with lambda {} times weight {}, which is too {} "
           "to be computed with. Weights, and lambda times weight, must be from {} to {}. Change "
           "--lambda or the file of weights; a lambda or weight of 0 draws nothing together.",
-          tasks[static_cast<std::size_t>(edge.t)], tasks[static_cast<std::size_t>(edge.s)], lambda,
-          edge.weight, is_small(value) ? "small" : "large", kSmallestNumber, kLargestNumber));
+          name(edge.t), name(edge.s), lambda, edge.weight, is_small(value) ? "small" : "large",
+          kSmallestNumber, kLargestNumber));
     }
   }
 }

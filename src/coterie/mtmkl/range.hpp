@@ -8,6 +8,7 @@
 // for every task, every kernel that is not 0, and every pair of tasks that are drawn together.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,18 @@ namespace coterie {
 inline constexpr double kSmallestNumber = 1e-80;
 inline constexpr double kLargestNumber = 1e80;
 
+using TaskName = std::function<std::string(Index)>;  // of a task by its number, for messages
+
 // These throw InputError that names the task, the kernel or the pair, and says what to change. C is per sample.
 void check_costs(const std::vector<Vector>& C, const std::vector<Task>& tasks);  // without kernels
 void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>& C,
                  const std::vector<Kernel>& kernels, const std::vector<Task>& tasks);
 // Nothing is to be drawn together when lambda is 0; when it is infinite, the weights count alone.
-void check_penalty(const TaskGraph& graph, double lambda, const std::vector<std::string>& tasks);
+void check_penalty(const TaskGraph& graph, double lambda, const TaskName& name);
 
 // For methods that learn weights of features: their squares take the place of kernel values.
 void check_features(const Dataset& scaled);
 
-std::vector<std::string> names_of(const std::vector<Task>& tasks);
+TaskName names_in(const std::vector<Task>& tasks);  // for as long as these live
 
 }  // namespace coterie

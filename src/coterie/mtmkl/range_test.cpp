@@ -51,7 +51,9 @@ TEST(Range, CostsAndKernelValues) {
 
 TEST(Range, Penalties) {
   const auto error = [](double weight, double lambda) {
-    return error_of([&] { check_penalty({{0, 1, weight}}, lambda, {"a", "b"}); });
+    return error_of([&] {
+      check_penalty({{0, 1, weight}}, lambda, [](Index t) { return t == 0 ? "a" : "b"; });
+    });
   };
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(error(1, 1), "(no error)");

@@ -85,7 +85,7 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   prepared.weights = WeightSet(settings.norm);
   check_costs(prepared.grams.tasks, prepared.C, prepared.kernels, data.tasks);
   const LambdaChoice lambda = parse_lambda(settings.lambda);
-  check_penalty(prepared.graph, lambda.relative ? infinite : lambda.value, names_of(data.tasks));
+  check_penalty(prepared.graph, lambda.relative ? infinite : lambda.value, names_in(data.tasks));
   prepared.data = std::move(data);
   return prepared;
 }
@@ -109,7 +109,7 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
     fitted.lambda_max = lambda_max(problem, common);
     fitted.common_steps = common.outer_steps;
     problem.lambda = choice.value * fitted.lambda_max;
-    check_penalty(prepared.graph, problem.lambda, names_of(prepared.data.tasks));
+    check_penalty(prepared.graph, problem.lambda, names_in(prepared.data.tasks));
     // Stopped: what is there is still a feasible answer, of the problem with lambda = inf. And where every positive lambda fuses all
     // tasks (a single kernel, for one), that problem is the answer.
     const bool always_fused = fitted.lambda_max == 0 && choice.value > 0;

@@ -139,7 +139,7 @@ class SheetScorer {
     const Prepared& p = fold.prepared;
     const double norm = grid_.norm[static_cast<std::size_t>(sheet_.norm)];
     check_costs(p.grams.tasks, costs, p.kernels, p.data.tasks);
-    check_penalty(p.graph, lambda, names_of(p.data.tasks));
+    check_penalty(p.graph, lambda, names_in(p.data.tasks));
     return {p.grams.tasks, p.y, costs, lambda, p.graph, WeightSet(norm)};
   }
 

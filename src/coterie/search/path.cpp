@@ -25,7 +25,7 @@ class Walker {
 
   MtmklProblem problem(double lambda) const {
     const Prepared& p = fold_.prepared;
-    check_penalty(p.graph, lambda, names_of(p.data.tasks));
+    check_penalty(p.graph, lambda, names_in(p.data.tasks));
     return {p.grams.tasks, p.y, p.C, lambda, p.graph, p.weights};
   }
 
