@@ -44,7 +44,7 @@ class Numbers {
 class NumberReader {
  public:
   explicit NumberReader(const std::string& bytes) : values_(bytes.size() / sizeof(double)) {
-    if (bytes.size() % sizeof(double) != 0) fail("it is no row of numbers");
+    if (bytes.empty() || bytes.size() % sizeof(double) != 0) fail("it is no row of numbers");
     std::memcpy(values_.data(), bytes.data(), bytes.size());
   }
 
