@@ -22,9 +22,11 @@ int run_convert(const ConvertOptions& options) {
   const std::string target = data.paths.back();
   data.paths.pop_back();
   check_table_name(target);
-  check_output(target, "the data", data.paths, "");
+  const std::vector<std::string> inputs = input_files(data);
+  check_output(target, "the data", inputs, "");
   const Samples samples = read_data(data, {{}, false});
-  set_stage(Stage::writing);
+  for (const std::string& file : files_to_write(samples, target)) check_not_input(file, inputs, "");
+  set_stage(Stage::replaceable);
   const WrittenFiles written = write_samples(samples, target);
   if (options.output.json) {
     print_json({{"rows", samples.X.rows()},

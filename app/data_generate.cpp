@@ -153,8 +153,11 @@ int run_generate(const GenerateOptions& options) {
   check_output(options.path, "the data", {});
   check_output(groups_path, "the true groups", {});
   check_table_name(options.path);
+  check_distinct_outputs({options.path, groups_path}, "the data and its groups");
   const Generated made = generate(options);
-  set_stage(Stage::writing);
+  for (const std::string& file : files_to_write(made.samples, options.path))
+    check_distinct_outputs({file, groups_path}, "the data and its groups");
+  set_stage(Stage::replaceable);
   const WrittenFiles written = write_samples(made.samples, options.path);
   write_file_atomically(groups_path, made.groups_csv);
 

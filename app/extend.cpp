@@ -11,6 +11,7 @@
 #include "coterie/data/names.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "messages.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -89,9 +90,12 @@ std::string advice(const Extension& added) {
     return fmt::format("stopped by a signal: {}. What was reached so far was kept.", reached);
   if (proof.status == to_string(Status::stalled))
     return fmt::format(
-        "no further progress within the precision of the numbers: {}. Extend again with a larger "
+        "the solver found no step that lowers the objective further: {}. Extend again with a larger "
         "--tolerance.",
         reached);
+  if (proof.status == to_string(Status::precision))
+    return fmt::format("rounding decides (the gap is known to within {:.1e}): {}. {}", proof.bound,
+                       reached, kPrecisionAdvice);
   return fmt::format(
       "stopped after {}: {}. Extend again with a larger --max-steps or a larger --tolerance.",
       plural(proof.outer_steps, "outer step"), reached);
@@ -106,6 +110,7 @@ void print_json_result(const ExtendOptions& options, const Model& model, double 
   out["objective"] = json_number(proof.primal);
   out["dual"] = json_number(proof.dual);
   out["gap"] = json_number(proof.gap);
+  out["bound"] = json_number(proof.bound);
   out["outer_steps"] = proof.outer_steps;
   out["seconds"] = seconds;
   out["lambda"] = json_number(proof.lambda);
@@ -145,9 +150,8 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
 }
 
 int run_extend(const ExtendOptions& options) {
-  std::vector<std::string> inputs = options.data.paths;
-  inputs.push_back(options.model_path);
-  check_output(options.output_path, "the extended model", inputs);
+  check_output(options.output_path, "the extended model",
+               input_files(options.data, {options.model_path, options.links}));
   if (std::filesystem::exists(options.output_path) &&
       !std::filesystem::is_regular_file(options.output_path))
     throw InputError(
@@ -162,22 +166,26 @@ int run_extend(const ExtendOptions& options) {
     settings.links = read_links(options.links, model, data);
   } else if (!model.certificate.complete && !options.output.quiet) {
     monitor.clear();
-    fmt::print(stderr,
-               "note: the model was trained with a task graph; the new tasks are drawn to all of "
-               "its tasks alike. Say otherwise with --links FILE.\n");
+    tell(
+        "note: the model was trained with a task graph; the new tasks are drawn to all of "
+        "its tasks alike. Say otherwise with --links FILE.\n");
   }
   if (has_calibration(model) && !options.output.quiet) {
     monitor.clear();
-    fmt::print(
-        stderr,
+    tell(
         "note: the model is calibrated; its own tasks keep their probabilities, the new ones "
         "have scores only. For probabilities of all, train anew with all tasks.\n");
   }
   monitor.phase(fmt::format("adding {}", plural(std::ssize(data.tasks), "task")));
-  set_stage(Stage::stoppable);
-  const Model extended = extend(model, std::move(data), settings, monitor.callback());
+  // Before its first step there is nothing to keep.
+  const auto progress = [step = monitor.callback()](const Progress& now) {
+    set_stage(Stage::stoppable);
+    return step(now);
+  };
+  const Model extended = extend(model, std::move(data), settings, progress);
   set_stage(Stage::writing);
   write_model(extended, options.output_path);
+  set_stage(Stage::reading_only);
   monitor.clear();
   if (options.output.json)
     print_json_result(options, extended, watch.seconds());
@@ -185,8 +193,8 @@ int run_extend(const ExtendOptions& options) {
     print_result(options, extended, watch.seconds());
   const Extension& added = extended.extensions.back();
   if (added.certificate.status == to_string(Status::converged)) return exit_done;
-  fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n", advice(added),
-             options.output_path, added.certificate.status);
+  tell("warning: {} Written to {} with status '{}'.\n", advice(added), options.output_path,
+       added.certificate.status);
   return exit_short;
 }
 

@@ -50,6 +50,7 @@ Json json_extension(const Extension& added) {
           {"objective", json_number(proof.primal)},
           {"dual", json_number(proof.dual)},
           {"gap", json_number(proof.gap)},
+          {"bound", json_number(proof.bound)},
           {"outer_steps", proof.outer_steps},
           {"lambda", json_number(proof.lambda)},
           {"tolerance", json_number(added.tolerance)},

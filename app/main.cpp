@@ -1,13 +1,14 @@
 // The program: reads the command line, runs the chosen command, and turns every failure into a message and an exit code.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <new>
+#include <sstream>
+#include <system_error>
 
 #include "command.hpp"
-#include "coterie/io/atomic_file.hpp"
 #include "coterie/math/types.hpp"
+#include "messages.hpp"
 #include "progress.hpp"
 
 namespace coterie::app {
@@ -54,11 +55,12 @@ int usage_error(const CLI::App& program, const CLI::ParseError& error) {
         rest.empty() ? "a command is missing" : fmt::format("'{}' is not a command", rest.front());
     message += fmt::format("; choose one of {}", names);
   }
-  fmt::print(stderr, "error: {}. See: {} --help\n", message, full_name(command));
+  tell("error: {}. See: {} --help\n", message, full_name(command));
   return exit_bad_input;
 }
 
 int run(int argc, char** argv) {
+  guard_standard_streams();
   install_signal_handlers();
   CLI::App program(
       "Multi-task multiple-kernel SVMs that learn which tasks share a kernel, with a proof of "
@@ -74,16 +76,20 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? program.exit(error) : usage_error(program, error);
+    if (error.get_exit_code() != 0) return usage_error(program, error);
+    std::ostringstream text;  // the help, or the version
+    const int code = program.exit(error, text, text);
+    print_text(text.str());
+    check_standard_output();
+    return code;
   }
   const int code = chosen();
-  if (std::fflush(stdout) != 0)
-    throw OutputError(fmt::format("standard output cannot be written: {}.", std::strerror(errno)));
+  check_standard_output();
   return code;
 }
 
 int fail(const std::string& message, ExitCode code) {
-  fmt::print(stderr, "error: {}\n", message);
+  tell("error: {}\n", message);
   return code;
 }
 
@@ -98,6 +104,11 @@ int main(int argc, char** argv) {
     return fail(error.what(), exit_bad_input);
   } catch (const std::bad_alloc&) {
     return fail("out of memory: use fewer rows, tasks or kernels.", exit_failed);
+  } catch (const std::system_error& error) {  // fmt::print, for one
+    const bool lost = std::ferror(stdout) != 0;
+    return fail(lost ? fmt::format("standard output cannot be written: {}.", error.code().message())
+                     : error.what(),
+                exit_failed);
   } catch (const std::exception& error) {
     return fail(error.what(), exit_failed);
   }

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 
 #include "coterie/math/types.hpp"
 
@@ -35,15 +33,6 @@ double parse_memory(const std::string& text) {
         "--memory is '{}'; it must be a size > 0 such as 512MB, 1.5GB or a number of bytes.",
         text));
   return factor * value;
-}
-
-double memory_of_machine() {
-  double bytes =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  double limit = 0;
-  std::ifstream file("/sys/fs/cgroup/memory.max");  // holds "max" when there is no limit
-  if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
-  return bytes;
 }
 
 void keep_freed_memory() {

@@ -8,9 +8,6 @@ namespace coterie::app {
 // "512MB", "1.5GB", "800k", or a number of bytes; InputError names the option otherwise.
 double parse_memory(const std::string& text);
 
-// Bytes of this machine, or less where a container has a limit.
-double memory_of_machine();
-
 // Freed memory stays with the process: fits allocate blocks of the same sizes again and again, and fresh pages cost more than the
 // numbers that go into them.
 void keep_freed_memory();

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "coterie/io/atomic_file.hpp"
 #include "coterie/io/matrix_file.hpp"
 #include "coterie/io/table.hpp"
 #include "embedded.hpp"
@@ -159,27 +161,93 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   }
 }
 
+std::vector<std::string> input_files(const DataOptions& data,
+                                     const std::vector<std::string>& others) {
+  std::vector<std::string> files;
+  for (const std::string& path : data.paths) {
+    if (is_embedded(path)) continue;
+    const std::vector<std::string> behind = files_behind(path);
+    files.insert(files.end(), behind.begin(), behind.end());
+  }
+  for (const std::string& path : others)
+    if (!path.empty()) files.push_back(path);
+  return files;
+}
+
+std::vector<std::string> kernel_files(const std::string& kernels) {
+  std::vector<std::string> files;
+  for (const Kernel& kernel : parse_kernels(kernels))
+    if (kernel.kind == Kernel::Kind::precomputed) files.push_back(kernel.file);
+  return files;
+}
+
+std::vector<std::string> matrix_files(const std::vector<std::string>& precomputed) {
+  std::vector<std::string> files;
+  for (const std::string& text : precomputed)
+    if (const std::size_t equals = text.find('='); equals != std::string::npos)
+      files.push_back(text.substr(equals + 1));
+  return files;
+}
+
+bool same_place(const std::string& a, const std::string& b) {
+  struct stat of_a {
+  }, of_b{};
+  const bool a_exists = stat(a.c_str(), &of_a) == 0, b_exists = stat(b.c_str(), &of_b) == 0;
+  if (a_exists && b_exists)  // a terminal may be both, and is neither overwritten
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino && !S_ISCHR(of_a.st_mode);
+  if (a_exists || b_exists) return false;
+  const auto place = [](const std::string& path) {
+    std::error_code ignored;
+    const fs::path target = fs::absolute(output_target(path), ignored);
+    const fs::path folder = fs::weakly_canonical(target.parent_path(), ignored);
+    return (folder / target.filename()).lexically_normal();
+  };
+  return place(a) == place(b);
+}
+
+void check_not_input(const std::string& path, const std::vector<std::string>& inputs,
+                     const std::string& option) {
+  for (const std::string& input : inputs)
+    if (same_place(path, input))
+      throw InputError(fmt::format("{}{} is also an input{}; choose another name.", option, path,
+                                   path == input ? "" : fmt::format(" (as {})", input)));
+}
+
+void check_distinct_outputs(const std::vector<std::string>& outputs, const std::string& options) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!outputs[i].empty() && !outputs[j].empty() && same_place(outputs[i], outputs[j]))
+        throw InputError(fmt::format("two outputs would go to {}; {} need names of their own.",
+                                     outputs[i], options));
+}
+
 void check_output(const std::string& path, const std::string& what,
                   const std::vector<std::string>& inputs, const std::string& option) {
   if (path.empty())
     throw InputError(fmt::format("--output is missing: say with -o FILE where {} goes.", what));
+  std::string target;
+  try {
+    target = output_target(path);
+  } catch (const OutputError& error) {
+    throw InputError(fmt::format("{}{} Choose another place.", option, error.what()));
+  }
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
     throw InputError(fmt::format("{}{} is a folder; give the name of a file in it.", option, path));
-  const fs::path parent = fs::path(path).parent_path();
+  const fs::path parent = fs::path(target).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
-  if (!fs::is_directory(folder, ignored))
-    throw InputError(fmt::format(
-        "{}the folder {} does not exist; make it first, or choose another place.", option, folder));
   const bool exists = fs::exists(path, ignored);
-  if (access(exists && !fs::is_regular_file(path, ignored) ? path.c_str() : folder.c_str(), W_OK) !=
-          0 ||
+  const bool is_file =  // /dev/stdout may be one, but is written as it is
+      !path.starts_with("/dev/") && (!exists || fs::is_regular_file(path, ignored));
+  if (is_file && !fs::is_directory(folder, ignored))
+    throw InputError(fmt::format(
+        "{}{}the folder {} does not exist; make it first, or choose another place.", option,
+        target == path ? "" : fmt::format("{} is a link to {}: ", path, target), folder));
+  if (access(is_file ? folder.c_str() : path.c_str(), W_OK) != 0 ||
       (exists && access(path.c_str(), W_OK) != 0))
     throw InputError(fmt::format("{}{} cannot be written: {}. Choose another place.", option, path,
                                  std::strerror(errno)));
-  for (const std::string& input : inputs)
-    if (exists && fs::equivalent(path, input, ignored))
-      throw InputError(fmt::format("{}{} is also an input; choose another name.", option, path));
+  check_not_input(path, inputs, option);
 }
 
 PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,

@@ -69,10 +69,24 @@ void add_threads(CLI::App& command, int& threads);
 void add_new_task(CLI::App& command, std::string& new_task);  // as in prediction.hpp
 void add_seed(CLI::App& command, Index& seed);
 
+// The files that the options name, for check_output: those of the data, of precomputed kernels, and others; empty names are left out.
+std::vector<std::string> input_files(const DataOptions& data,
+                                     const std::vector<std::string>& others = {});
+std::vector<std::string> kernel_files(const std::string& kernels);  // in a list of kernels
+std::vector<std::string> matrix_files(const std::vector<std::string>& precomputed);  // NAME=FILE
+
+// Whether both names lead to one file, through whatever links, or would once it is made.
+bool same_place(const std::string& a, const std::string& b);
+
 // Throws InputError unless a file can be made at `path`: before the work, not after. `what` is what goes there, `option` says where the
 // name is from; it starts the message.
 void check_output(const std::string& path, const std::string& what,
                   const std::vector<std::string>& inputs, const std::string& option = "--output: ");
+// Throws InputError when the file is one of the inputs.
+void check_not_input(const std::string& path, const std::vector<std::string>& inputs,
+                     const std::string& option);
+// Throws InputError when two outputs go to one place; empty names are left out. `options` are those that name them, in words.
+void check_distinct_outputs(const std::vector<std::string>& outputs, const std::string& options);
 
 // Matrices for the precomputed kernels: from NAME=FILE options, or (with own_files) from the files that the kernels name.
 PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,

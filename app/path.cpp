@@ -9,6 +9,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
+#include "messages.hpp"
 #include "path_journal.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
@@ -34,6 +35,10 @@ struct PathOptions {
   bool resume = false;
   OutputOptions output;
 };
+
+std::string journal_of(const std::string& folder) {
+  return (fs::path(folder) / "journal").string();
+}
 
 std::string description(const PathOptions& options, const std::string& mark,
                         const TrainExtras& extras) {
@@ -79,6 +84,14 @@ void print_group_model(const PathOptions& options, const PathResult& result, con
   fmt::print("\n{}", groups_text(model));
 }
 
+// All that path may write into its folder.
+std::vector<std::string> folder_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const char* name : path_files) files.push_back((fs::path(folder) / name).string());
+  files.push_back(journal_of(folder));
+  return files;
+}
+
 void check_options(const PathOptions& options) {
   validate(options.settings);
   check_problem(options.problem);
@@ -100,16 +113,9 @@ void check_options(const PathOptions& options) {
         "--groups and --model belong together: how many groups, and where the model goes.");
   if (options.resume && options.folder.empty())
     throw InputError("--resume needs -o FOLDER, where the interrupted run kept its points.");
-  if (!options.model_path.empty())
-    check_model_output(options.model_path, options.problem, "--model");
+  const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  if (!options.model_path.empty()) check_model_output(options.model_path, inputs, "--model");
   if (options.folder.empty()) return;
-  if (!options.model_path.empty() &&
-      fs::weakly_canonical(fs::absolute(options.model_path).parent_path()) ==
-          fs::weakly_canonical(fs::absolute(options.folder)) &&
-      !options.model_path.ends_with(".h5"))
-    throw InputError(
-        fmt::format("--model: {} may be a file of the path's own folder; let its name end in .h5.",
-                    options.model_path));
   if (fs::exists(options.folder) && !fs::is_directory(options.folder))
     throw InputError(fmt::format("--output: {} is a file; path writes a folder.", options.folder));
   std::error_code error;
@@ -117,8 +123,10 @@ void check_options(const PathOptions& options) {
   if (!fs::is_directory(options.folder))
     throw InputError(
         fmt::format("--output: the folder {} does not exist and cannot be made.", options.folder));
-  check_output((fs::path(options.folder) / "path.csv").string(), "the path",
-               options.problem.data.paths);
+  std::vector<std::string> outputs = folder_files(options.folder);
+  for (const std::string& file : outputs) check_output(file, "the path", inputs);
+  outputs.push_back(options.model_path);
+  check_distinct_outputs(outputs, "the files of --output and --model");
 }
 
 int run_path(const PathOptions& options) {
@@ -148,18 +156,29 @@ int run_path(const PathOptions& options) {
   std::optional<Journal> journal;
   KnownPath known;
   if (!options.folder.empty()) {
-    const std::string journal_path = (fs::path(options.folder) / "journal").string();
+    const std::string journal_path = journal_of(options.folder);
     journal.emplace(journal_path, description(options, mark, extras), options.resume);
-    known = decode_path(journal->records());
+    PathShape shape;
+    shape.C = sample_costs(subset(data, split.train), options.settings, extras);
+    shape.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
+    shape.kernels = std::ssize(parse_kernels(options.settings.kernels));
+    shape.ladder = ladder_of_resample;
+    known = decode_path(*journal, shape);
     monitor.clear();
     if (options.resume && !options.output.quiet)
-      fmt::print(stderr, "{}\n",
-                 known.points.empty()
-                     ? "note: there is nothing to resume; starting from the beginning."
-                     : fmt::format("going on after {} kept in {}",
-                                   plural(std::ssize(known.points), "point"), journal_path));
+      tell("{}\n", known.points.empty()
+                       ? "note: there is nothing to resume; starting from the beginning."
+                       : fmt::format("going on after {} kept in {}",
+                                     plural(std::ssize(known.points), "point"), journal_path));
   }
 
+  const std::string kept_text =
+      journal ? fmt::format(
+                    "stopped: what was done is kept in {}; go on with the same command and "
+                    "--resume.\n",
+                    journal_of(options.folder))
+              : "stopped: nothing was written.\n";
+  if (journal) set_stage_kept(kept_text, exit_failed);
   monitor.phase("preparing kernels");
   SearchData search{data,
                     options.settings,
@@ -178,15 +197,11 @@ int run_path(const PathOptions& options) {
   cache.clear();
   const double prepare_seconds = watch.lap();
 
-  set_stage(journal ? Stage::resumable : Stage::nothing_to_keep);
   monitor.phase("walking the path");
   const auto stopped = [&] {
+    set_stage(Stage::writing);
     monitor.clear();
-    fmt::print(stderr, "stopped: {}\n",
-               journal ? fmt::format("what was done is kept in {}; go on with the same command and "
-                                     "--resume.",
-                                     (fs::path(options.folder) / "journal").string())
-                       : "nothing was written.");
+    write_message(kept_text);
     return exit_failed;
   };
   PathHooks hooks;
@@ -244,6 +259,8 @@ int run_path(const PathOptions& options) {
   std::vector<std::string> files;
   if (!options.folder.empty()) files = write_path_folder(options.folder, result);
   if (model) write_model(*model, options.model_path);
+  if (journal) journal->remove();
+  set_stage(Stage::reading_only);
   monitor.clear();
   Index short_of_it = 0;
   double worst_gap = 0;
@@ -260,7 +277,6 @@ int run_path(const PathOptions& options) {
     print_merge_tree(result);
   }
   if (model && !options.output.json) print_group_model(options, result, *model);
-  if (journal) journal->remove();
   if (options.output.json) {
     Json out = json_path(result, options.settings);
     if (result.chosen) {
@@ -280,13 +296,13 @@ int run_path(const PathOptions& options) {
     fmt::print("\n");
   }
   if (!result.path.resolved)
-    fmt::print(stderr,
-               "warning: after {} points some merges are not yet told apart; use a larger "
-               "--resolution or fewer tasks.\n",
-               result.path.points.size());
+    tell(
+        "warning: after {} points some merges are not yet told apart; use a larger "
+        "--resolution or fewer tasks.\n",
+        result.path.points.size());
   if (short_of_it > 0) {
-    fmt::print(stderr, "warning: {} of {} points stopped short of the tolerance {:.1e}.\n",
-               short_of_it, result.path.points.size(), options.settings.tolerance);
+    tell("warning: {} of {} points stopped short of the tolerance {:.1e}.\n", short_of_it,
+         result.path.points.size(), options.settings.tolerance);
     return exit_short;
   }
   const bool converged = !model || model->certificate.status == to_string(Status::converged);

@@ -1,5 +1,7 @@
 #include "path_journal.hpp"
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "numbers.hpp"
@@ -9,31 +11,43 @@ namespace {
 
 constexpr Index record_point = 1, record_resample = 2;
 
-PathPoint decode_point(NumberReader& in) {
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double huge = 1e200;      // more than any sum of a fit
+constexpr double slack = 1 + 1e-6;  // of rounding, in what is bounded
+
+// The next fit starts from these numbers: they must be such as a fit can end with.
+PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   PathPoint point;
   Fit& fit = point.fit;
-  point.lambda = in.number();
-  point.train_accuracy = in.number();
-  point.held_out_accuracy = in.number();
-  fit.primal = in.number();
-  fit.dual = in.number();
-  fit.gap = in.number();
-  fit.outer_steps = in.whole();
-  fit.svm_solves = in.whole();
-  fit.theta_iterations = in.whole();
-  fit.status = static_cast<Status>(in.whole());
-  const Index T = in.whole();
-  const Index M = in.whole();
-  fit.theta = in.matrix(T, M);
-  for (Index t = 0; t < T; ++t) {
-    const Index n = in.whole();
-    fit.alpha.push_back(in.vector(n));
+  point.lambda = in.between(0, infinite, "lambda");
+  point.train_accuracy = in.share_or_none("an accuracy");
+  point.held_out_accuracy = in.share_or_none("an accuracy");
+  fit.primal = in.between(-huge, huge, "the objective");
+  fit.dual = in.between(-infinite, huge, "the dual value");
+  fit.gap = in.between(-huge, infinite, "the gap");
+  fit.outer_steps = in.count("the number of steps");
+  fit.svm_solves = in.count("the number of solved SVMs");
+  fit.theta_iterations = in.count("the number of steps");
+  fit.status = static_cast<Status>(in.whole(0, static_cast<Index>(Status::precision), "the status"));
+  const Index T = std::ssize(shape.C);
+  in.expect(T, "the number of tasks");
+  in.expect(shape.kernels, "the number of kernels");
+  fit.theta = in.matrix(T, shape.kernels, 0, slack, "a kernel weight");
+  for (const Vector& C : shape.C) {
+    in.expect(C.size(), "the number of samples");
+    Vector& alpha = fit.alpha.emplace_back(in.vector(C.size(), 0, huge, "a dual variable"));
+    if ((alpha.array() > slack * C.array()).any()) in.fail("a dual variable is larger than C");
   }
-  fit.bias = in.vector(T);
-  fit.task_objective = in.vector(T);
-  const Index edges = in.whole();
-  fit.nu = in.matrix(edges, M);
-  fit.groups = in.groups();
+  fit.bias = in.vector(T, -huge, huge, "a bias");
+  fit.task_objective = in.vector(T, -huge, huge, "the objective of a task");
+  const Index edges = std::ssize(shape.graph);
+  in.expect(edges, "the number of pairs");
+  fit.nu = in.matrix(edges, shape.kernels, -huge, huge, "a dual variable of a pair");
+  for (Index e = 0; e < edges && std::isfinite(point.lambda); ++e)
+    if (fit.nu.row(e).norm() >
+        slack * point.lambda * shape.graph[static_cast<std::size_t>(e)].weight)
+      in.fail("a dual variable of a pair is larger than lambda times its weight");
+  fit.groups = in.groups(T);
   return point;
 }
 
@@ -77,18 +91,23 @@ std::string encode(Index resample, const ResampledPath& path) {
   return out.bytes();
 }
 
-KnownPath decode_path(const std::vector<std::string>& records) {
+KnownPath decode_path(const Journal& journal, const PathShape& shape) {
   KnownPath known;
-  for (const std::string& record : records) {
+  read_journal(journal, [&](std::size_t, const std::string& record) {
     NumberReader in(record);
-    if (in.whole() == record_point) {
-      PathPoint point = decode_point(in);
+    if (in.whole(record_point, record_resample, "the kind of record") == record_point) {
+      PathPoint point = decode_point(in, shape);
+      in.expect_end();
       known.points[point.lambda] = std::move(point);
-      continue;
+      return;
     }
-    ResampledPath& path = known.resamples[in.whole()];
-    for (Index k = in.whole(); k > 0; --k) path.push_back(in.groups());
-  }
+    const Index resample = in.count("the number of a resample");
+    in.expect(shape.ladder, "the number of points of a resample");
+    ResampledPath path;
+    for (Index k = 0; k < shape.ladder; ++k) path.push_back(in.groups(std::ssize(shape.C)));
+    in.expect_end();
+    known.resamples[resample] = std::move(path);
+  });
   return known;
 }
 

@@ -22,6 +22,9 @@ struct PathResult {
 
 std::vector<std::string> names_of(const std::vector<Index>& members, const Dataset& data);
 
+inline constexpr const char* path_files[] = {"path.csv",    "weights.csv", "merges.csv",
+                                             "weights.svg", "tree.svg",    "affinity.svg"};
+
 // path.csv, weights.csv, merges.csv and the pictures weights.svg, tree.svg, affinity.svg; each is written whole or not at all.
 // Returns their names; what has nothing to show is left out.
 std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result);

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/model_file.hpp"
+#include "messages.hpp"
 #include "options.hpp"
 #include "prediction.hpp"
 #include "progress.hpp"
@@ -116,9 +117,9 @@ Json json_predictions(const Model& model, const Predictions& predictions, bool s
 
 int run_predict(const PredictOptions& options) {
   const bool to_file = !options.output_path.empty();
-  std::vector<std::string> inputs = options.data.paths;
-  inputs.push_back(options.model_path);
-  if (to_file) check_output(options.output_path, "the table", inputs);
+  std::vector<std::string> others = matrix_files(options.precomputed);
+  others.push_back(options.model_path);
+  if (to_file) check_output(options.output_path, "the table", input_files(options.data, others));
   const Model model = read_model(options.model_path);
   if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
@@ -134,7 +135,7 @@ int run_predict(const PredictOptions& options) {
   const auto write = [&](const ByteSink& sink) {
     write_table(model, predictions, options.scores, options.probabilities, sink);
   };
-  set_stage(Stage::writing);
+  set_stage(Stage::replaceable);
   if (to_file) write_file_atomically(options.output_path, write);
   if (options.output.json) {
     Json out = {{"model", options.model_path}, {"rows", samples.X.rows()}};
@@ -144,7 +145,7 @@ int run_predict(const PredictOptions& options) {
     print_json(out);
   } else if (!to_file) {
     set_stage(Stage::nothing_to_keep);
-    write([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
+    write(print_text);
   } else {
     fmt::print("{} in {}\n", plural(samples.X.rows(), "prediction"), options.output_path);
   }

@@ -222,6 +222,13 @@ Predictions predict_rows(const Model& model, const Samples& samples,
     score(model, samples, cross, piece, out.parts[piece.part]);
     if (monitor) monitor->share(++done, std::ssize(pieces), "pieces");
   });
+  for (const PartPredictions& part : out.parts)
+    for (Index i = 0; i < part.scores.rows(); ++i)
+      if (!part.scores.row(i).allFinite())
+        throw InputError(
+            fmt::format("{}: the score of row {} is too large for a number. Look at its features; "
+                        "they are far from those of the training rows.",
+                        source, part.rows[static_cast<std::size_t>(i)] + 1));
   for (PartPredictions& part : out.parts) {
     const bool calibrated = std::ranges::all_of(part.tasks, [&](Index t) {
       return is_calibrated(model.tasks[static_cast<std::size_t>(t)]);

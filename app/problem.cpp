@@ -9,9 +9,11 @@
 #include "coterie/baseline/plain.hpp"
 #include "coterie/baseline/train_method.hpp"
 #include "coterie/data/names.hpp"
+#include "coterie/io/machine.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
 #include "memory.hpp"
+#include "messages.hpp"
 
 namespace coterie::app {
 namespace {
@@ -23,7 +25,8 @@ Casting casting_of(const ProblemOptions& options) {
   return options.one_vs_rest ? Casting::one_vs_rest : Casting::binary;
 }
 
-// A table with the columns task and C.
+}  // namespace
+
 std::map<std::string, double> read_task_costs(const std::string& path) {
   TableOptions columns;
   columns.task = "task";
@@ -50,8 +53,6 @@ TaskGraph read_graph(const std::string& path, const Dataset& data) {
       graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
   return graph;
 }
-
-}  // namespace
 
 void add_problem(CLI::App& command, ProblemOptions& options) {
   add_columns(command, options.data);
@@ -136,11 +137,11 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
   else
     return_freed_memory();
   if (!memory.keeps_all() && !quiet)
-    fmt::print(stderr,
-               "note: the kernel values of all samples would take {}; within {} there is room for "
-               "{} of them. Those that are used most are kept, others are computed when they are "
-               "needed.\n",
-               bytes_text(memory.all), bytes_text(budget), bytes_text(memory.kernels));
+    tell(
+        "note: the kernel values of all samples would take {}; within {} there is room for "
+        "{} of them. Those that are used most are kept, others are computed when they are "
+        "needed.\n",
+        bytes_text(memory.all), bytes_text(budget), bytes_text(memory.kernels));
   return memory;
 }
 
@@ -149,15 +150,21 @@ void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool 
   for (const Index m : prepared.grams.bounded)
     bounded.push_back(to_string(prepared.kernels[static_cast<std::size_t>(m)]));
   if (bounded.empty() || quiet) return;
-  fmt::print(stderr,
-             "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
-             "1/1000 of the variance.\n",
-             list_names(bounded), bounded.size() == 1 ? "has" : "have", settings.normalise);
+  tell(
+      "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
+      "1/1000 of the variance.\n",
+      list_names(bounded), bounded.size() == 1 ? "has" : "have", settings.normalise);
 }
 
-void check_model_output(const std::string& path, const ProblemOptions& options,
+std::vector<std::string> input_files(const ProblemOptions& options, const std::string& kernels) {
+  std::vector<std::string> others = kernel_files(kernels);
+  others.insert(others.end(), {options.task_graph, options.task_C});
+  return input_files(options.data, others);
+}
+
+void check_model_output(const std::string& path, const std::vector<std::string>& inputs,
                         const std::string& option) {
-  check_output(path, "the model", options.data.paths, option + ": ");
+  check_output(path, "the model", inputs, option + ": ");
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
     throw InputError(fmt::format("{}: {} is not a regular file; a model needs one.", option, path));
 }

@@ -1,6 +1,7 @@
 // The options that say what is to be learnt from, shared by the commands that train: data, tasks, costs, memory.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,10 @@ Dataset read_problem(const ProblemOptions& options);
 TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
                         const Dataset& data);
 
+// A table with the columns task and C; and a task graph without pairs of weight 0.
+std::map<std::string, double> read_task_costs(const std::string& path);
+TaskGraph read_graph(const std::string& path, const Dataset& data);
+
 // The data and all that was read beside it, so that the journal of a run can tell it from others. `mark` is the data's fingerprint.
 Json json_problem(const std::string& mark, const TrainExtras& extras);
 
@@ -41,8 +46,11 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
 // A note about kernels without a tail, if there are any.
 void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet);
 
+// All files that the options name, to tell outputs from; `kernels` is a list of them.
+std::vector<std::string> input_files(const ProblemOptions& options, const std::string& kernels);
+
 // Throws InputError unless a model can go there.
-void check_model_output(const std::string& path, const ProblemOptions& options,
+void check_model_output(const std::string& path, const std::vector<std::string>& inputs,
                         const std::string& option = "--output");
 
 }  // namespace coterie::app

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,9 @@
 #include <string_view>
 #include <utility>
 
+#include "coterie/io/atomic_file.hpp"
+#include "messages.hpp"
+
 namespace coterie::app {
 namespace {
 
@@ -20,8 +24,24 @@ std::atomic<Stage> current_stage = Stage::nothing_to_keep;
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<Stage>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-void say_from_handler(std::string_view text) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+std::string kept_text;  // of Stage::kept, and not changed while that lasts
+int kept_code = 1;
+constexpr suseconds_t patience = 700'000;  // microseconds
+
+[[noreturn]] void end_from_handler(std::string_view text, int code) {
+  discard_unfinished_file();
+  write_message(text);
+  _exit(code);
+}
+
+void end_in_a_moment() {
+  itimerval timer{};
+  timer.it_value.tv_usec = patience;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void on_alarm(int) {
+  if (current_stage.load() == Stage::kept && stop_requested) end_from_handler(kept_text, kept_code);
 }
 
 void on_signal(int) {
@@ -29,23 +49,23 @@ void on_signal(int) {
     case Stage::writing:
       stop_requested = true;
       return;
-    case Stage::resumable:
+    case Stage::kept:
+      if (stop_requested.exchange(true)) end_from_handler(kept_text, kept_code);
+      write_message("\nstopping\n");
+      end_in_a_moment();
+      return;
     case Stage::stoppable:
       if (!stop_requested.exchange(true)) {
-        say_from_handler("\nstopping after this step; once more to end at once\n");
+        write_message("\nstopping after this step; once more to end at once\n");
         return;
-      }
-      if (current_stage.load() == Stage::resumable) {
-        say_from_handler("\nstopped; go on with --resume\n");
-        _exit(1);
       }
       [[fallthrough]];
     case Stage::nothing_to_keep:
-      say_from_handler("\nstopped; nothing was written\n");
-      _exit(1);
+      end_from_handler("\nstopped; nothing was written\n", 1);
     case Stage::reading_only:
-      say_from_handler("\nstopped\n");
-      _exit(1);
+      end_from_handler("\nstopped\n", 1);
+    case Stage::replaceable:
+      end_from_handler("\nstopped; what was not yet whole was removed\n", 1);
   }
 }
 
@@ -59,6 +79,13 @@ std::size_t terminal_width() {
 
 void set_stage(Stage stage) { current_stage = stage; }
 
+void set_stage_kept(const std::string& text, int code) {
+  current_stage = Stage::reading_only;  // a signal at this very moment
+  kept_text = text;
+  kept_code = code;
+  current_stage = Stage::kept;
+}
+
 bool interrupted() { return stop_requested; }
 
 void install_signal_handlers() {
@@ -68,6 +95,8 @@ void install_signal_handlers() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, nullptr);
 }
 
 double Stopwatch::lap() {
@@ -83,7 +112,7 @@ Monitor::Monitor(bool quiet, std::optional<double> time_limit_seconds)
 Monitor::~Monitor() { clear(); }
 
 void Monitor::clear() {
-  if (line_open_) std::fputs("\r\x1b[K", stderr);
+  if (line_open_) write_message("\r\x1b[K");
   line_open_ = false;
 }
 
@@ -92,10 +121,9 @@ void Monitor::show(const std::string& line, bool now) {
   if (quiet_ || (!now && since < (terminal_ ? 0.05 : 1.0))) return;
   last_shown_ = watch_.seconds();
   if (terminal_)
-    fmt::print(stderr, "\r\x1b[K{}", line.substr(0, terminal_width() - 1));
+    tell("\r\x1b[K{}", line.substr(0, terminal_width() - 1));
   else
-    fmt::print(stderr, "{}\n", line);
-  std::fflush(stderr);
+    tell("{}\n", line);
   line_open_ = terminal_;
 }
 

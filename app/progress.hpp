@@ -11,10 +11,13 @@
 namespace coterie::app {
 
 // What SIGINT and SIGTERM do at the moment:
-//   nothing_to_keep  say so and end;  stoppable  ask the solver to stop, a second one ends;  resumable  the same, and what was done is in
-//   a journal;  reading_only  end: this command writes nothing;  writing  wait for the file to be whole.
-enum class Stage { nothing_to_keep, stoppable, resumable, reading_only, writing };
+//   nothing_to_keep  say so and end;  stoppable  ask the solver to stop, a second one ends;  kept  the same, but what was done is in a
+//   file: if the solver has not stopped by itself soon after, end all the same;  reading_only  end: nothing is written, or no more;
+//   replaceable  end, and remove the file that is being written;  writing  wait for the file to be whole.
+enum class Stage { nothing_to_keep, stoppable, kept, reading_only, replaceable, writing };
 void set_stage(Stage stage);
+// Stage::kept: what to say when it ends, and with which exit code.
+void set_stage_kept(const std::string& text, int code);
 void install_signal_handlers();
 bool interrupted();
 

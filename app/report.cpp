@@ -141,6 +141,7 @@ Json json_fit(const Model& model) {
   out["objective"] = json_number(proof.primal);
   out["dual"] = json_number(proof.dual);
   out["gap"] = json_number(proof.gap);
+  out["bound"] = json_number(proof.bound);
   out["outer_steps"] = proof.outer_steps;
   out["C"] = json_number(model.settings.C);
   out["lambda"] = json_number(proof.lambda);

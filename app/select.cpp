@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "calibration.hpp"
@@ -12,8 +11,10 @@
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/mtmkl/range.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/method_scores.hpp"
+#include "messages.hpp"
 #include "method_options.hpp"
 #include "numbers.hpp"
 #include "problem.hpp"
@@ -23,8 +24,6 @@
 
 namespace coterie::app {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr Index resamples = 1000;
 
@@ -132,21 +131,68 @@ std::string encode(const RowKey& key, const RowScores& row) {
   return out.bytes();
 }
 
-std::map<RowKey, RowScores> decode(const std::vector<std::string>& records) {
-  std::map<RowKey, RowScores> rows;
-  for (const std::string& record : records) {
-    NumberReader in(record);
-    RowKey key;
-    for (Index* part : {&key.round, &key.norm, &key.normalise, &key.fold, &key.C})
-      *part = in.whole();
-    RowScores& row = rows[key];
-    row.lambda_max = in.number();
-    row.worst_gap = in.number();
-    for (Index* count : {&row.fits, &row.outer_steps, &row.reused, &row.short_of_it})
-      *count = in.whole();
-    const Index lambdas = in.whole();
-    row.values = in.matrix(lambdas, in.whole());
+// What the records of a journal must agree with.
+struct RowShapes {
+  Score score;
+  Index norms, normalisations, rows;  // rows: C, or the rows of other methods
+  std::vector<Index> widths;          // numbers per point, of every fold
+};
+
+RowShapes shapes_of(const Plan& plan, const Dataset& data, const std::vector<Split>& splits) {
+  RowShapes shapes{
+      plan.score,
+      std::ssize(plan.grid.norm),
+      std::ssize(plan.grid.normalise),
+      is_main(plan.settings) ? std::ssize(plan.grid.C) : std::ssize(all_points(plan.grid)),
+      {}};
+  for (const Split& split : splits) {
+    Index held_out = 0;
+    for (const std::vector<Index>& rest : split.rest) held_out += std::ssize(rest);
+    shapes.widths.push_back(plan.score == Score::log_loss ? held_out : std::ssize(data.tasks));
   }
+  return shapes;
+}
+
+struct KnownRow {
+  std::size_t record = 0;
+  RowScores scores;
+};
+
+RowScores decode_scores(NumberReader& in, Score score, Index width) {
+  RowScores row;
+  row.lambda_max = in.between(0, 1e200, "lambda_max");
+  row.worst_gap = in.between(-1e200, std::numeric_limits<double>::infinity(), "a gap");
+  row.fits = in.count("the number of fits");
+  row.outer_steps = in.count("the number of steps");
+  row.reused = in.count("the number of fits that were saved");
+  row.short_of_it = in.count("the number of fits that stopped short");
+  const Index points = in.count("the number of points");
+  in.expect(width, "the number of scores");
+  if (score == Score::log_loss) {
+    row.values = in.matrix(points, width, -1e200, 1e200, "a decision value");
+  } else {
+    in.need(points, width);
+    row.values.resize(points, width);
+    for (Index i = 0; i < row.values.size(); ++i)
+      row.values.data()[i] = in.share_or_none("a score");
+  }
+  in.expect_end();
+  return row;
+}
+
+std::map<RowKey, KnownRow> decode(const Journal& journal, const RowShapes& shapes) {
+  std::map<RowKey, KnownRow> rows;
+  read_journal(journal, [&](std::size_t record, const std::string& bytes) {
+    NumberReader in(bytes);
+    RowKey key;
+    key.round = in.count("the round");
+    key.norm = in.whole(0, shapes.norms - 1, "the number of a norm");
+    key.normalise = in.whole(0, shapes.normalisations - 1, "the number of a normalisation");
+    key.fold = in.whole(0, std::ssize(shapes.widths) - 1, "the number of a fold");
+    key.C = in.whole(0, shapes.rows - 1, "the number of a row");
+    rows[key] = {
+        record, decode_scores(in, shapes.score, shapes.widths[static_cast<std::size_t>(key.fold)])};
+  });
   return rows;
 }
 
@@ -196,26 +242,41 @@ void check_extra_output(const std::string& path, const std::string& option,
   check_output(path, option, others, option + ": ");
 }
 
-bool same_place(const std::string& a, const std::string& b) {
-  return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+std::string journal_of(const SelectOptions& options) { return options.model_path + ".journal"; }
+
+void check_outputs(const SelectOptions& options) {
+  const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  check_model_output(options.model_path, inputs);
+  check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
+  check_extra_output(options.picture_path, "--picture", {".svg"}, inputs);
+  check_output(journal_of(options), "the journal", inputs, "the journal of the search: ");
+  check_distinct_outputs(
+      {options.model_path, options.table_path, options.picture_path, journal_of(options)},
+      "--output, --table and --picture");
+}
+
+// What cannot be computed at some point of the grid is said before the search.
+void check_grid(const Plan& plan, const Dataset& data, const TrainExtras& extras) {
+  if (method_named(plan.settings.method).family != Method::Family::kernel) return;
+  TrainSettings settings = plan.settings;
+  for (const double C : plan.grid.C) {
+    settings.C = C;
+    check_costs(sample_costs(data, settings, extras), data.tasks);
+  }
+  if (!is_main(plan.settings)) return;
+  const TaskGraph graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
+  for (const std::string& text : plan.grid.lambda) {
+    const LambdaChoice lambda = parse_lambda(text);
+    if (!lambda.relative) check_penalty(graph, lambda.value, names_in(data.tasks));
+  }
 }
 
 int run_select(const SelectOptions& options) {
-  check_model_output(options.model_path, options.problem);
-  check_extra_output(options.table_path, "--table", {".csv", ".json"}, options.problem.data.paths);
-  check_extra_output(options.picture_path, "--picture", {".svg"}, options.problem.data.paths);
-  const std::vector<std::string> outputs = {options.model_path, options.table_path,
-                                            options.picture_path, options.model_path + ".journal"};
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (!outputs[i].empty() && !outputs[j].empty() && same_place(outputs[i], outputs[j]))
-        throw InputError(fmt::format(
-            "two outputs would go to {}; --output, --table and --picture need names of their own.",
-            outputs[i]));
+  check_outputs(options);
   check_problem(options.problem);
   check_calibration(options.calibration);
   Plan plan = plan_of(options);
-  const std::string journal_path = options.model_path + ".journal";
+  const std::string journal_path = journal_of(options);
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
   monitor.aim(plan.settings.tolerance);
@@ -225,6 +286,7 @@ int run_select(const SelectOptions& options) {
   const TrainExtras extras = read_extras(options.problem, plan.settings, data);
   check_dataset(data);
   limit_clusters(plan.grid, std::ssize(data.tasks));
+  check_grid(plan, data, extras);
   const std::string mark = fingerprint(data);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   const std::vector<Split> splits =
@@ -251,39 +313,54 @@ int run_select(const SelectOptions& options) {
 
   const bool earlier = Journal::exists(journal_path);
   Journal journal(journal_path, description(options, plan, mark, extras), options.resume);
-  const std::map<RowKey, RowScores> known = decode(journal.records());
+  const std::map<RowKey, KnownRow> known = decode(journal, shapes_of(plan, data, splits));
   if (!options.output.quiet) {
     monitor.clear();
     if (options.resume)
-      fmt::print(stderr, "{}\n",
-                 known.empty() ? "note: there is nothing to resume; starting from the beginning."
-                               : fmt::format("going on after {} kept in {}",
-                                             plural(std::ssize(known), "row"), journal_path));
+      tell("{}\n", known.empty() ? "note: there is nothing to resume; starting from the beginning."
+                                 : fmt::format("going on after {} kept in {}",
+                                               plural(std::ssize(known), "row"), journal_path));
     else if (earlier)
-      fmt::print(stderr, "note: an interrupted run is forgotten; --resume would have gone on.\n");
+      tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
   }
 
   monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
-  set_stage(Stage::resumable);
+  const std::string kept_text = fmt::format(
+      "stopped: no model was written; the search is kept in {}. Go on with the same "
+      "command and --resume.\n",
+      journal_path);
+  set_stage_kept(kept_text, exit_failed);
   Index rows_kept = std::ssize(known);
   SearchHooks hooks;
   hooks.progress = [&](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
-  hooks.known = [&](const RowKey& key) -> const RowScores* {
+  hooks.known = [&](const RowKey& key, Index points) -> const RowScores* {
     const auto found = known.find(key);
-    return found == known.end() ? nullptr : &found->second;
+    if (found == known.end()) return nullptr;
+    const auto& [record, scores] = found->second;
+    if (scores.values.rows() != points)
+      journal.refuse(
+          record, fmt::format("the number of points is {}, not {}", scores.values.rows(), points));
+    return &scores;
   };
   hooks.keep = [&](const RowKey& key, const RowScores& row) {
     journal.append(encode(key, row));
     ++rows_kept;
   };
-  GridScores scores = search_grid(search, splits, plan, hooks);
+  GridScores scores;
+  try {
+    scores = search_grid(search, splits, plan, hooks);
+  } catch (const InputError&) {  // of kernels on the data
+    if (rows_kept == 0) journal.remove();
+    throw;
+  }
   if (scores.stopped) {
+    set_stage(Stage::writing);
     monitor.clear();
-    fmt::print(stderr,
-               "stopped: no model was written; {} in {}. Go on with the same command and "
-               "--resume.\n",
-               rows_kept == 1 ? "1 row is kept" : fmt::format("{} rows are kept", rows_kept),
-               journal_path);
+    tell(
+        "stopped: no model was written; {} in {}. Go on with the same command and "
+        "--resume.\n",
+        rows_kept == 1 ? "1 row is kept" : fmt::format("{} rows are kept", rows_kept),
+        journal_path);
     return exit_failed;
   }
   const double search_seconds = watch.lap();
@@ -311,8 +388,7 @@ int run_select(const SelectOptions& options) {
     unjudged += std::ranges::all_of(cells.col(t), [](double value) { return std::isnan(value); });
   if (unjudged > 0 && !options.output.quiet) {
     monitor.clear();
-    fmt::print(
-        stderr,
+    tell(
         "note: {} of {} tasks had no part in the choice: no held-out part of theirs has both "
         "classes.\n",
         unjudged, cells.cols());
@@ -330,12 +406,9 @@ int run_select(const SelectOptions& options) {
       fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
   Model model = make_model(prepared, settings, fit, mark);
   const auto stopped = [&] {
+    set_stage(Stage::writing);
     monitor.clear();
-    fmt::print(
-        stderr,
-        "stopped: no model was written; the search is kept in {}. Go on with the same command "
-        "and --resume.\n",
-        journal_path);
+    write_message(kept_text);
     return exit_failed;
   };
   if (interrupted()) return stopped();
@@ -355,6 +428,7 @@ int run_select(const SelectOptions& options) {
   if (!options.picture_path.empty())
     write_file_atomically(options.picture_path, heat_map(selection));
   journal.remove();
+  set_stage(Stage::reading_only);
   monitor.clear();
 
   if (options.output.json) {
@@ -372,12 +446,10 @@ int run_select(const SelectOptions& options) {
                seconds_text(search_seconds), seconds_text(fit_seconds));
     fmt::print("model: {}\n", options.model_path);
   }
-  if (!options.output.quiet)
-    fmt::print(stderr, "{}", edges_text(selection, model.groups.size() == 1));
+  if (!options.output.quiet) tell("{}", edges_text(selection, model.groups.size() == 1));
   if (fit.status() == Status::converged) return exit_done;
-  fmt::print(stderr,
-             "warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
-             model.certificate.status, model.certificate.gap);
+  tell("warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
+       model.certificate.status, model.certificate.gap);
   return exit_short;
 }
 

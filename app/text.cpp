@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "messages.hpp"
+
 namespace coterie::app {
 
 std::size_t display_width(std::string_view text) {
@@ -89,17 +91,19 @@ std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels
   return out.empty() ? "no kernel" : out;
 }
 
-std::string proof_text(double objective, double gap, Claim claim) {
+std::string proof_text(double objective, double gap, double bound, Claim claim) {
   const double size = std::max(gap, 0.0);
   if (claim == Claim::stationary)
     return fmt::format("objective {:.8g}, stationary to {:.1e} (relative; not a global proof)",
                        objective, size);
-  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap)",
-                     objective, size, claim == Claim::given_clusters ? " for these clusters" : "");
+  const bool known = bound < size || bound < 1e-9;  // else the rounding is worth a word
+  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap{})",
+                     objective, size + bound, claim == Claim::given_clusters ? " for these clusters" : "",
+                     known ? "" : fmt::format(", {:.1e} of it for rounding", bound));
 }
 
 std::string proof_text(const Certificate& proof) {
-  return proof_text(proof.primal, proof.gap, proof.claim);
+  return proof_text(proof.primal, proof.gap, proof.bound, proof.claim);
 }
 
 Json json_number(double value) {
@@ -121,7 +125,7 @@ Json json_matrix(const Matrix& values) {
 }
 
 void print_json(const Json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  print_text(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::string csv_field(const std::string& text) {

@@ -39,8 +39,12 @@ std::string csv_field(const std::string& text);  // in quotes where it needs the
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
 
 // "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)", or what else the gap claims.
-std::string proof_text(double objective, double gap, Claim claim = Claim::optimum);
+std::string proof_text(double objective, double gap, double bound, Claim claim);
 std::string proof_text(const Certificate& proof);
+// What helps where rounding hides whether the tolerance is met.
+inline constexpr std::string_view kPrecisionAdvice =
+    "The numbers are too large for the precision of double: scale the features (--scale standard), "
+    "use a smaller C or normalised kernels, or ask for a larger --tolerance.";
 
 Json json_number(double value);  // "inf", "-inf" as text, NaN as null
 Json json_vector(const Vector& values);

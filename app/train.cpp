@@ -10,6 +10,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/io/model_file.hpp"
+#include "messages.hpp"
 #include "method_options.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -27,6 +28,9 @@ struct TrainOptions {
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
+
+constexpr const char* without_probabilities =
+    "stopped before probabilities were learnt; the model has none.";
 
 // Why the fit ended short of its tolerance, and what to do.
 std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle) {
@@ -49,8 +53,11 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
         "responses, and may go round in a cycle for ever. Use --solver newton.";
     if (cycle > 0) why = fmt::format("{}, going round a cycle of {} steps", why, cycle);
   } else if (proof.status == to_string(Status::stalled)) {
-    why = "no further progress within the precision of the numbers";
+    why = "the solver found no step that lowers the objective further";
     what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
+  } else if (proof.status == to_string(Status::precision)) {
+    why = fmt::format("rounding decides (the gap is known to within {:.1e})", proof.bound);
+    what = kPrecisionAdvice;
   }
   if (lambda_changed)
     what += " It has lambda = inf: the first fit, which finds lambda_max, was not yet done.";
@@ -94,9 +101,9 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
 }
 
 int run_train(const TrainOptions& options) {
-  check_model_output(options.model_path, options.problem);
   const TrainSettings settings = resolve_method(options.settings, *options.command);
   validate_method(settings);
+  check_model_output(options.model_path, input_files(options.problem, settings.kernels));
   check_problem(options.problem);
   check_calibration(options.calibration);
   Stopwatch watch;
@@ -133,23 +140,32 @@ int run_train(const TrainOptions& options) {
   const Fitted& fitted = fit.kernel;
   Model model = make_model(prepared, settings, fit, std::move(mark));
   phases.fit = watch.lap();
-  const bool calibrated =
-      !options.calibration.wanted() ||
-      calibrate_model(model, raw, settings, extras, options.calibration, options.problem, monitor);
-  phases.calibrate = watch.lap();
+  bool calibrated = true;
+  if (options.calibration.wanted()) {
+    set_stage(Stage::writing);
+    write_model(model, options.model_path);  // what there is, if it takes long or ends early
+    phases.write = watch.lap();
+    set_stage_kept(
+        fmt::format("warning: {} The model is in {}.\n", without_probabilities, options.model_path),
+        exit_short);
+    calibrated = calibrate_model(model, raw, settings, extras, options.calibration, options.problem,
+                                 monitor);
+    phases.calibrate = watch.lap();
+  }
   set_stage(Stage::writing);
-  write_model(model, options.model_path);
-  phases.write = watch.lap();
+  if (calibrated) write_model(model, options.model_path);
+  phases.write += watch.lap();
+  set_stage(Stage::reading_only);
 
   monitor.clear();
   print_result(options, model, fitted, phases, watch.seconds());
-  if (!calibrated)
-    fmt::print(stderr, "warning: stopped before probabilities were learnt; the model has none.\n");
+  if (!calibrated) tell("warning: {}\n", without_probabilities);
   if (fit.status() == Status::converged) return calibrated ? exit_done : exit_short;
-  const bool lambda_changed = std::isinf(fitted.lambda) && parse_lambda(settings.lambda).relative;
-  fmt::print(stderr, "warning: {} Written to {} with status '{}'.\n",
-             advice(model, monitor, lambda_changed, fitted.fit.cycle), options.model_path,
-             model.certificate.status);
+  const bool lambda_changed = fit.status() == Status::stopped && std::isinf(fitted.lambda) &&
+                              parse_lambda(settings.lambda).relative;
+  tell("warning: {} Written to {} with status '{}'.\n",
+       advice(model, monitor, lambda_changed, fitted.fit.cycle), options.model_path,
+       model.certificate.status);
   return exit_short;
 }
 

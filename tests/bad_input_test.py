@@ -190,6 +190,61 @@ bad_kernel("zero-vector-in-block", "gauss:1 linear@f1", "zero vector, which kern
            files={"k.csv": GOOD + "0,1,1,yes,a\n"})
 bad_kernel("chi2-negative", "chi2", "kernel 'chi2' needs values of at least 0", "--scale minmax")
 bad_kernel("too-large", "poly:40:raw", "too large for a number", files={"k.csv": GOOD + "1e30,1,1,yes,a\n"})
+
+
+# Numbers that doubles cannot hold
+
+
+def times(factor, positive=False):
+    """The good table in another unit."""
+    return csv_text([[repr((abs(x) if positive else x) * factor) for x in line[:-2]] + line[-2:] for line in ROWS])
+
+
+def extreme(name, factor, kernels, *says, options="", positive=False):
+    bad_kernel(f"extreme-{name}", kernels, *says, files={"k.csv": times(factor, positive)}, options=options)
+
+
+extreme("laplace-raw", 1e60, "laplace:1 linear:raw", "task 'a': with C = 1 and kernel 'linear:raw', whose values reach ",
+        "the sums are too large to be computed with. Use a smaller C, or --scale standard.")
+extreme("raw-gauss", 1e150, "linear:raw gauss:1", "kernel 'linear:raw' is too large for a number on task 'a'. Use --scale standard.")
+extreme("linear", 1e200, "linear", "kernel 'linear' cannot be normalised at row 1 of the data (task 'a'): k(x,x) is inf, too large a number to divide by.")
+extreme("linear-small", 1e-160, "linear", "kernel 'linear' cannot be normalised at row 1 of the data (task 'a'): k(x,x) is ", "too small a number to divide by.")
+extreme("raw-small", 1e-120, "linear:raw", "kernel 'linear:raw' is too small for a number on task 'a'. Use --scale standard.")
+extreme("raw-denormal", 1e-310, "linear:raw", "kernel 'linear:raw' is too small for a number on task 'a'. Use --scale standard.")
+extreme("poly-raw", 1e10, "poly:1000:raw", "kernel 'poly:1000:raw' is too large for a number on task 'a'. Use --scale standard or a lower degree.")
+extreme("poly-raw-small", 1e-10, "poly:1000:raw", "kernel 'poly:1000:raw' is too small for a number on task 'a'. Use --scale standard or a lower degree.")
+extreme("offset", 1, "poly:2:1e300", "kernel 'poly:2:1e+300' cannot be normalised", "Use a smaller offset.")
+extreme("chi2", 1e200, "chi2", "row 1 of the data (task 'a') has the feature value ", "kernel 'chi2' needs values that are 0 or from 1e-140 to 1e+140.", positive=True)
+extreme("chi2-small", 1e-310, "chi2:raw", "kernel 'chi2:raw' needs values that are 0 or from 1e-140 to 1e+140.", positive=True)
+extreme("scale-range", 1e307, "gauss:1", "feature number 1 runs from ", "which cannot be scaled in double precision. Leave the feature out, or give it in another unit.",
+        options="--scale minmax")
+extreme("scale-denormal", 1e-318, "gauss:1", "which cannot be scaled in double precision", options="--scale standard")
+row("extreme-linear-method", "train k.csv --method cmtl --scale none -o out.h5", "row 1, feature 'f1' is ",
+    "too large to be computed with: the most is 1e+40. Use --scale standard.", files={"k.csv": times(1e200)})
+row("extreme-prediction", "predict m.h5 k.csv -o out.csv", "too large", files={"k.csv": times(1e160)})
+bad_option("C-huge", "-C 1e300", "task 'a' has C = 1e+300 for 14 rows, which is too large to be computed with. Use a smaller C.")
+bad_option("C-tiny", "-C 1e-300", "task 'a' has C = 1e-300 for 14 rows, which is too small to be computed with. Use a larger C.")
+bad_option("C-of-kernels", "-C 1e50", "task 'a': with C = 1e+50 and kernel 'linear', whose values reach 1, the sums are too large to be computed with.")
+bad_option("task-C-huge", "--task-C c.csv", "task 'b' has C = 1e+200 for 14 rows, which is too large", files={"c.csv": "task,C\nb,1e200\n"})
+PAIR = "tasks 'a' and 'b' are drawn together with lambda {} times weight {}, which is too {} to be computed with. Weights, and lambda times weight, must be from 1e-80 to 1e+80."
+bad_option("lambda-huge", "--lambda 1e308", PAIR.format("1e+308", "1", "large"), "Change --lambda or the file of weights; a lambda or weight of 0 draws nothing together.")
+bad_option("lambda-tiny", "--lambda 1e-300", PAIR.format("1e-300", "1", "small"))
+bad_option("weight-huge", "--lambda 1e9 --task-graph g.csv", PAIR.format("1000000000", "1e+300", "large"), files={"g.csv": "task_a,task_b,weight\na,b,1e300\n"})
+bad_option("weight-tiny", "--lambda inf --task-graph g.csv", PAIR.format("inf", "1e-300", "small"), files={"g.csv": "task_a,task_b,weight\na,b,1e-300\n"})
+bad_option("weight-of-share", "--lambda 0.1max --task-graph g.csv", "which is too small to be computed with", files={"g.csv": "task_a,task_b,weight\na,b,1e-300\n"})
+row("select-C-huge", "select d.csv --C 1,1e300 -o out.h5 --folds 2", "task 'a' has C = 1e+300 for 14 rows, which is too large to be computed with")
+row("select-C-of-kernels", "select d.csv --C 1,1e60 -o out.h5 --folds 2", "with C = 1e+60 and kernel 'linear', whose values reach 1, the sums are too large")
+row("select-lambda-huge", "select d.csv --lambda 0,1e308 -o out.h5 --folds 2", "are drawn together with lambda 1e+308 times weight 1, which is too large")
+row("path-C-huge", "path d.csv -C 1e300", "task 'a' has C = 1e+300 for 14 rows, which is too large to be computed with")
+row("extend-C-huge", "extend m.h5 e.csv -C 1e300 -o out.h5", "task 'c' has C = 1e+300 for 14 rows, which is too large", files={"e.csv": small_csv(tasks=("c",))})
+row("extend-lambda-huge", "extend m.h5 e.csv --lambda 1e300 -o out.h5", "tasks 'a' and 'c' are drawn together with lambda 1e+300 times weight 1, which is too large",
+    files={"e.csv": small_csv(tasks=("c",))})
+row("extend-links-tiny", "extend m.h5 e.csv --lambda 1 --links l.csv -o out.h5", "tasks 'a' and 'c' are drawn together with lambda 1 times weight 1e-300, which is too small",
+    files={"e.csv": small_csv(tasks=("c",)), "l.csv": "task_a,task_b,weight\na,c,1e-300\n"})
+bad_kernel("matrix-huge", "precomputed:k.mat:raw", "kernel 'precomputed:k.mat:raw' is too large for a number on task 'a'. Multiply the matrix by a number that mends this.",
+           files={"k.mat": "".join(",".join("1e250" if i == j else "0" for j in range(28)) + "\n" for i in range(28))})
+bad_kernel("matrix-tiny", "precomputed:k.mat", "kernel 'precomputed:k.mat' cannot be normalised at row 1 of the data (task 'a'): k(x,x) is 1e-300, too small a number to divide by.",
+           files={"k.mat": "".join(",".join("1e-300" if i == j else "0" for j in range(28)) + "\n" for i in range(28))})
 bad_kernel("matrix-missing", "precomputed:k.mat", "k.mat: there is no such file")
 bad_kernel("matrix-size", "precomputed:k.mat", "kernel 'precomputed:k.mat': the matrix is 2 x 2, but the data have 28 rows",
            files={"k.mat": "1,0\n0,1\n"})

@@ -16,6 +16,7 @@
 #include "coterie/baseline/plain.hpp"
 #include "coterie/baseline/tang.hpp"
 #include "coterie/baseline/whom.hpp"
+#include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
 
@@ -73,6 +74,7 @@ MethodProblem prepare_linear(Dataset data, const TrainSettings& settings, const 
   check_dataset(data);
   prepared.scaling = learn_scaling(*scaling_kind_from(settings.scale), data);
   data.X = apply_scaling(prepared.scaling, std::move(data.X));
+  check_features(data);
   prepared.task_C = Vector::Ones(std::ssize(data.tasks));
   std::vector<Index> rows(static_cast<std::size_t>(data.X.rows()));
   std::iota(rows.begin(), rows.end(), Index{0});

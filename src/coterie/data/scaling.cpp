@@ -2,12 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace coterie {
 namespace {
 
+// Standard deviations beyond these may have lost digits, because their squares did.
+constexpr double kSmallSpread = 1e-140;
+constexpr double kLargeSpread = 1e150;
+
 bool same(const Vector& a, const Vector& b) { return a.size() == b.size() && a == b; }
+
+// Mean and standard deviation of a column whose squares, or whose sum, leave the numbers: as shares of its largest value, and of its
+// largest distance from the mean.
+std::pair<double, double> spread_of_extremes(ConstMatrixRef X, Index j,
+                                             const std::vector<Index>& rows) {
+  double largest = 0, mean = 0, farthest = 0, squares = 0;
+  const double n = static_cast<double>(rows.size());
+  for (const Index i : rows) largest = std::max(largest, std::abs(X(i, j)));
+  for (const Index i : rows) mean += X(i, j) / largest / n;
+  mean *= largest;
+  for (const Index i : rows) farthest = std::max(farthest, std::abs(X(i, j) - mean));
+  for (const Index i : rows) {
+    const double share = (X(i, j) - mean) / farthest;
+    squares += share * share / n;
+  }
+  return {mean, farthest * std::sqrt(squares)};
+}
 
 }  // namespace
 
@@ -64,6 +88,9 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
     spread.setZero();
     for (const Index i : rows) spread += (X.row(i).transpose() - mean).cwiseAbs2();
     spread = (spread / static_cast<double>(rows.size())).cwiseSqrt();
+    for (Index j = 0; j < X.cols(); ++j)
+      if (low[j] < high[j] && !(spread[j] > kSmallSpread && spread[j] < kLargeSpread))
+        std::tie(mean[j], spread[j]) = spread_of_extremes(X, j, rows);
   }
   scaling.shift = kind == Scaling::Kind::standard ? mean : low;
   scaling.factor = spread.cwiseInverse();
@@ -74,7 +101,7 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
     } else if (!std::isnormal(scaling.factor[j]) || !std::isfinite(scaling.shift[j])) {
       throw InputError(fmt::format(
           "feature number {} runs from {} to {}, which cannot be scaled in double precision. Leave "
-          "the feature out or choose --scale none.",
+          "the feature out, or give it in another unit.",
           j + 1, low[j], high[j]));
     }
   }

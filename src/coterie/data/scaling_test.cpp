@@ -77,6 +77,19 @@ TEST(Scaling, NoneChangesNothing) {
   EXPECT_EQ(apply_scaling(learn_scaling(Scaling::Kind::none, X, first_rows(5)), X), X);
 }
 
+// Squares of these leave the numbers, but the deviation does not: the scaled values are those of the same rows in another unit.
+TEST(Scaling, StandardOfExtremesIsThatOfOtherUnits) {
+  const Matrix X = random_matrix(9, 3);
+  const Matrix expected =
+      apply_scaling(learn_scaling(Scaling::Kind::standard, X, first_rows(9)), X);
+  for (const double unit : {1e-300, 1e-200, 1e-160, 1e160, 1e200, 1e300}) {
+    const Matrix Y = unit * X;
+    const Matrix scaled =
+        apply_scaling(learn_scaling(Scaling::Kind::standard, Y, first_rows(9)), Y);
+    EXPECT_LE((scaled - expected).cwiseAbs().maxCoeff(), 1e-12) << unit;
+  }
+}
+
 TEST(Scaling, ErrorsSayWhatToDo) {
   const auto message = [](auto&& call) -> std::string {
     try {
@@ -91,7 +104,7 @@ TEST(Scaling, ErrorsSayWhatToDo) {
   EXPECT_EQ(
       message([&] { learn_scaling(Scaling::Kind::minmax, X, first_rows(2)); }),
       "feature number 1 runs from -1e+308 to 1e+308, which cannot be scaled in double precision. "
-      "Leave the feature out or choose --scale none.");
+      "Leave the feature out, or give it in another unit.");
   EXPECT_EQ(message([&] { learn_scaling(Scaling::Kind::standard, X, {}); }),
             "scaling cannot be learnt from no rows.");
   const Matrix Y = random_matrix(4, 2);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "coterie/io/machine.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie::detail {
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 18;
 constexpr std::size_t read_limit = std::size_t{1} << 30;  // of one call of read or gzread
+constexpr std::size_t longest_line = std::size_t{1} << 30;
+constexpr double largest_pipe = 2e9;  // bytes, but at most a quarter of the machine's memory
 
 struct Magic {
   std::string_view bytes, what;
@@ -36,6 +39,10 @@ constexpr std::array<Magic, 9> magics = {{
     {"MATLAB 5.0 MAT-file", matlab},
     {"MATLAB 7.3 MAT-file", matlab},
 }};
+
+bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+double pipe_limit() { return std::min(largest_pipe, memory_of_machine() / 4); }
 
 }  // namespace
 
@@ -68,25 +75,10 @@ LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_u
 
   capacity_ = buffer_size;
   buffer_ = std::make_unique_for_overwrite<char[]>(capacity_);
-  if (!is_regular_) {  // a pipe is kept in memory, as it is (compressed, perhaps), to be read again
-    const int memory = memfd_create("coterie", MFD_CLOEXEC);
-    if (memory < 0) fail_file(fmt::format("cannot be kept in memory: {}.", std::strerror(errno)));
-    ssize_t count = 0;
-    while ((count = ::read(file.descriptor, buffer_.get(), capacity_)) > 0) {
-      for (ssize_t done = 0; done < count;) {
-        const ssize_t written = write(memory, buffer_.get() + done, count - done);
-        if (written < 0) break;
-        done += written;
-        file.size += written;
-      }
-    }
-    close(file.descriptor);
-    file.descriptor = memory;
-    lseek(memory, 0, SEEK_SET);
-  }
+  if (!is_regular_) keep_in_memory();
 
-  std::array<unsigned char, 2> magic{};
-  if (pread(file.descriptor, magic.data(), 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) {
+  std::array<char, 2> magic{};
+  if (pread(file.descriptor, magic.data(), 2, 0) == 2 && is_gzip({magic.data(), 2})) {
     file.gzip = gzdopen(file.descriptor, "rb");
     if (file.gzip == nullptr) fail_file("cannot be read: out of memory.");
     gzbuffer(file.gzip, buffer_size);
@@ -95,6 +87,45 @@ LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_u
 }
 
 LineReader::~LineReader() = default;
+
+// A pipe is kept in memory, as it is (compressed, perhaps), to be read again. It may have no end: what is no text is told from its
+// first bytes, and the rest has a limit.
+void LineReader::keep_in_memory() {
+  File pipe;
+  std::swap(pipe.descriptor, file_->descriptor);
+  File& kept = *file_;
+  kept.descriptor = memfd_create("coterie", MFD_CLOEXEC);
+  kept.size = 0;
+  const auto fail_to_keep = [this] {
+    fail_file(fmt::format("cannot be kept in memory: {}.", std::strerror(errno)));
+  };
+  if (kept.descriptor < 0) fail_to_keep();
+  const double limit = pipe_limit();
+  for (;;) {
+    const ssize_t count = ::read(pipe.descriptor, buffer_.get(), capacity_);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_file(fmt::format("cannot be read: {}.", std::strerror(errno)));
+    if (count == 0) break;
+    if (kept.size == 0) {
+      unread_ = buffer_.get();
+      filled_ = unread_ + count;
+      if (!is_gzip(std::string_view(unread_, count))) check_text();
+    }
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written = write(kept.descriptor, buffer_.get() + done, count - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail_to_keep();
+      done += written;
+    }
+    kept.size += count;
+    if (static_cast<double>(kept.size) > limit)
+      fail_file(
+          fmt::format("more than {:.2g} GB come through this pipe or device, which is the most "
+                      "that is kept in memory. Write the data to a file, and name that.",
+                      limit / 1e9));
+  }
+  lseek(kept.descriptor, 0, SEEK_SET);  // where gzip begins
+}
 
 void LineReader::rewind() {
   if (file_->gzip != nullptr) {
@@ -122,6 +153,11 @@ std::size_t LineReader::fill() {
   }
   const std::size_t kept = filled_ - unread_;
   if (kept == capacity_) {
+    if (capacity_ >= longest_line)
+      fail_file(
+          fmt::format("line {} has no end within its first {} MB. Check that this is a table, with "
+                      "line ends.",
+                      number_ + 1, longest_line >> 20));
     auto larger = std::make_unique_for_overwrite<char[]>(2 * capacity_);
     std::memcpy(larger.get(), buffer_.get(), kept);
     buffer_ = std::move(larger);

@@ -34,6 +34,7 @@ class LineReader {
 
  private:
   struct File;
+  void keep_in_memory();
   std::size_t fill();
   void check_text() const;
 

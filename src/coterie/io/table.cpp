@@ -118,6 +118,19 @@ Format format_of(InputFile& file) {
 
 }  // namespace
 
+std::vector<std::string> files_behind(const std::string& path) {
+  std::vector<std::string> files = {parse_path(path).path};
+  std::optional<detail::IdxName> idx = detail::parse_idx_name(files.front());
+  if (!idx) return files;
+  for (const detail::IdxType& type : detail::idx_types)
+    for (const char* gz : {"", ".gz"}) {
+      idx->gz = gz;
+      const std::string labels = idx->labels(&type);
+      if (exists(labels)) files.push_back(labels);
+    }
+  return files;
+}
+
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options) {
   if (paths.empty()) throw InputError("no data file is given. Name at least one.");
   std::vector<InputFile> files;

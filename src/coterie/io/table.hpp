@@ -29,4 +29,7 @@ struct TableOptions {
 // Several files without a task column are a task each, named by the file; "file:name" names the task of a file.
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options = {});
 
+// The files that read_samples opens for one of its paths: without the task behind a colon, and with what may be the labels of IDX images.
+std::vector<std::string> files_behind(const std::string& path);
+
 }  // namespace coterie

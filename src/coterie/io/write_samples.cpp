@@ -89,6 +89,22 @@ void check_table_name(const std::string& path) {
                   path));
 }
 
+std::vector<std::string> files_to_write(const Samples& samples, const std::string& path) {
+  const Format format = format_of(path);
+  const bool one_task = format == Format::libsvm || format == Format::idx;
+  std::vector<std::string> files;
+  if (one_task && samples.tasks.size() > 1)
+    for (const std::string& task : samples.tasks) files.push_back(task_path(path, task));
+  else
+    files.push_back(path);
+  if (format != Format::idx) return files;
+  const std::vector<std::string> images = files;
+  for (const std::string& file : images)
+    if (const auto idx = detail::parse_idx_name(file))
+      for (const detail::IdxType& type : detail::idx_types) files.push_back(idx->labels(&type));
+  return files;
+}
+
 WrittenFiles write_samples(const Samples& samples, const std::string& path) {
   check_table_name(path);
   const Format format = format_of(path);

@@ -38,6 +38,9 @@ struct WrittenFiles {
       false;  // because the format holds one task a file: stem-task.svm, stem-task.idx
 };
 
+// The files that write_samples may write.
+std::vector<std::string> files_to_write(const Samples& samples, const std::string& path);
+
 // In the format that the name says.
 WrittenFiles write_samples(const Samples& samples, const std::string& path);
 

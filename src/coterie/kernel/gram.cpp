@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "coterie/kernel/feature_roots.hpp"
@@ -26,6 +27,14 @@ constexpr double kNegativity = 1e-8;         // smallest eigenvalue >= -kNegativ
 constexpr double kLeastTail = 1e-3;          // tail divisor >= kLeastTail variance divisor
 constexpr double kConstantVariance = 1e-14;  // of the mean diagonal: nothing but rounding
 
+// Between these, squares and square roots, and the products and quotients of two, are normal numbers.
+constexpr double kSmallestNorm = 1e-280;  // k(x,x) that a kernel is divided by
+constexpr double kLargestNorm = 1e280;
+constexpr double kSmallestValue = 1e-200;  // of a kernel that is not divided, unless it is 0
+constexpr double kLargestValue = 1e200;
+constexpr double kSmallestFeature = 1e-140;  // under chi2, unless it is 0
+constexpr double kLargestFeature = 1e140;
+
 [[noreturn]] void fail_at_zero(const Kernel& kernel, const std::string& row) {
   Kernel raw = kernel;
   raw.raw = true;
@@ -40,27 +49,59 @@ Matrix gather(const Matrix& X, const std::vector<Index>& rows, const std::vector
   return X(rows, columns);
 }
 
-void check_nonnegative(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
+void check_chi2(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
   for (Index i = 0; i < X.rows(); ++i)
-    for (Index k = 0; k < X.cols(); ++k)
-      if (X(i, k) < 0)
-        throw InputError(fmt::format(
-            "{} has the feature value {}, but kernel '{}' needs values of at least 0. Use --scale "
-            "minmax, or another kernel.",
-            row_name(i), X(i, k), to_string(kernel)));
+    for (Index k = 0; k < X.cols(); ++k) {
+      const double value = X(i, k);
+      if (value == 0 || (value >= kSmallestFeature && value <= kLargestFeature)) continue;
+      const std::string needs = value < 0 ? "values of at least 0"
+                                          : fmt::format("values that are 0 or from {} to {}",
+                                                        kSmallestFeature, kLargestFeature);
+      throw InputError(
+          fmt::format("{} has the feature value {}, but kernel '{}' needs {}. Use --scale minmax, "
+                      "or another kernel.",
+                      row_name(i), value, to_string(kernel), needs));
+    }
 }
 
-[[noreturn]] void fail_too_large(const Kernel& kernel, const std::string& where) {
-  throw InputError(fmt::format("kernel '{}' is too large for a number {}. Use --scale standard{}.",
-                               to_string(kernel), where,
-                               kernel.kind == Kind::poly ? " or a lower degree" : ""));
+std::string advice(const Kernel& kernel) {
+  if (kernel.kind == Kind::precomputed) return "Multiply the matrix by a number that mends this";
+  if (kernel.offset > kLargestFeature) return "Use a smaller offset";
+  return kernel.kind == Kind::poly && kernel.raw ? "Use --scale standard or a lower degree"
+                                                 : "Use --scale standard";
+}
+
+[[noreturn]] void fail_out_of_range(const Kernel& kernel, bool large, const std::string& where) {
+  throw InputError(fmt::format("kernel '{}' is too {} for a number {}. {}.", to_string(kernel),
+                               large ? "large" : "small", where, advice(kernel)));
+}
+
+// At k(x,x), before the power of poly, which a normalised kernel is to be divided by.
+[[noreturn]] void fail_at_norm(const Kernel& kernel, double norm, const std::string& row) {
+  throw InputError(fmt::format(
+      "kernel '{}' cannot be normalised at {}: k(x,x) is {:.4g}, too {} a number to divide by. {}.",
+      to_string(kernel), row, norm, norm < kSmallestNorm ? "small" : "large", advice(kernel)));
+}
+
+bool can_divide(double norm) { return norm >= kSmallestNorm && norm <= kLargestNorm; }
+
+// Of the columns that the kernel looks at; all when it names none.
+bool is_zero_row(const Kernel& kernel, const Matrix& X, Index i) {
+  if (kernel.offset > 0) return false;
+  if (kernel.columns.empty()) return (X.row(i).array() == 0).all();
+  return std::ranges::all_of(kernel.columns, [&](Index k) { return X(i, k) == 0; });
 }
 
 // 1 / sqrt(k(x,x)) per row; all 1 for a raw kernel.
-Vector inverse_norms(const Kernel& kernel, const Vector& diagonal, const RowName& row_name) {
+Vector inverse_norms(const Kernel& kernel, const Matrix& X, const Vector& diagonal,
+                     const RowName& row_name) {
   if (kernel.raw) return Vector::Ones(diagonal.size());
-  for (Index i = 0; i < diagonal.size(); ++i)
-    if (!(diagonal[i] > 0)) fail_at_zero(kernel, row_name(i));
+  for (Index i = 0; i < diagonal.size(); ++i) {
+    if (can_divide(diagonal[i])) continue;
+    const bool is_zero = kernel.offset == 0 && (X.row(i).array() == 0).all();
+    if (is_zero) fail_at_zero(kernel, row_name(i));
+    fail_at_norm(kernel, diagonal[i], row_name(i));
+  }
   return diagonal.cwiseSqrt().cwiseInverse();
 }
 
@@ -133,12 +174,14 @@ void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>
     const Vector& diagonal = roots.diagonal(plan.terms[m].root);
     if (kernel.kind == Kind::chi2)
       for (const Index i : task.rows)
-        check_nonnegative(kernel, gather(data.X, {i}, kernel.columns),
-                          [&](Index) { return row_name(i); });
+        check_chi2(kernel, gather(data.X, {i}, kernel.columns), [&](Index) { return row_name(i); });
     double largest = 0;
     for (const Index i : task.rows) {
-      if (!kernel.raw && !(diagonal[i] > 0)) {
-        if (kernel.kind != Kind::precomputed) fail_at_zero(kernel, row_name(i));
+      if (!kernel.raw && !can_divide(diagonal[i])) {
+        if (kernel.kind != Kind::precomputed && is_zero_row(kernel, data.X, i))
+          fail_at_zero(kernel, row_name(i));
+        if (diagonal[i] > 0 || kernel.kind != Kind::precomputed)
+          fail_at_norm(kernel, diagonal[i], row_name(i));
         throw InputError(fmt::format(
             "kernel '{0}': the diagonal of row {1} (task '{2}') is {3}, which cannot be normalised "
             "to 1. Use '{0}:raw' or --normalise none, or remove the row.",
@@ -147,14 +190,22 @@ void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>
       largest = std::max(largest, std::abs(diagonal[i]));
     }
     // No entry is larger than the largest of the diagonal, by Cauchy and Schwarz.
-    const double power = kernel.raw ? static_cast<double>(degree_of(kernel)) : 1.0;
-    if (!std::isfinite(std::pow(largest, power)))
-      fail_too_large(kernel, fmt::format("on task '{}'", task.name));
+    if (!kernel.raw) continue;
+    const std::string where = fmt::format("on task '{}'", task.name);
+    const double most = std::pow(largest, static_cast<double>(degree_of(kernel)));
+    if (!(most <= kLargestValue)) fail_out_of_range(kernel, true, where);
+    if (most >= kSmallestValue) continue;
+    const bool is_zero = std::ranges::all_of(task.rows, [&](Index i) {
+      return kernel.kind == Kind::precomputed ? diagonal[i] == 0 : is_zero_row(kernel, data.X, i);
+    });
+    if (!is_zero) fail_out_of_range(kernel, false, where);
   }
 }
 
-void check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
-  if (K.rows() == 0) return;
+// Returns how far it is from positive semidefinite, beyond rounding.
+double check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
+  if (K.rows() == 0) return 0;
+  if (!K.allFinite()) fail_out_of_range(kernel, true, fmt::format("on task '{}'", task.name));
   const Vector spectrum = eigenvalues(K);
   const double least = spectrum[0];
   const double most = spectrum[K.rows() - 1];
@@ -163,6 +214,9 @@ void check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
         "kernel '{}' is not positive semidefinite on task '{}': its eigenvalues run from {:.6g} to "
         "{:.6g}. Add a multiple of the identity to the matrix, or use another kernel.",
         to_string(kernel), task.name, least, most));
+  const double rounding = 8 * static_cast<double>(K.rows()) *
+                          std::numeric_limits<double>::epsilon() * std::max(most, -least);
+  return least < -rounding ? -least : 0;
 }
 
 // Some rows of a symmetric matrix from their diagonal on, and their mirror images: no two strips touch the same entries.
@@ -340,10 +394,13 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
     return tasks;
   };
   grams.tasks = make(std::make_shared<KernelPowers>(plan.terms));
-  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    Vector indefinite = Vector::Zero(std::ssize(kernels));
     for (Index m = 0; m < std::ssize(kernels); ++m)
       if (kernels[m].kind == Kind::precomputed)
-        check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
+        indefinite[m] = check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
+    grams.tasks[t].set_indefinite(std::move(indefinite));
+  }
 
   const auto exact = std::make_shared<const ExactKernels>(data.X, kernels, precomputed);
   for (std::size_t t = 0; t < data.tasks.size(); ++t)
@@ -382,8 +439,8 @@ Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B) {
       z = squared_norms(Z).array() + kernel.offset;
       break;
     case Kind::chi2:
-      check_nonnegative(kernel, X, first);
-      check_nonnegative(kernel, Z, second);
+      check_chi2(kernel, X, first);
+      check_chi2(kernel, Z, second);
       K = chi2_similarities(X, Z);
       x = row_sums(X);
       z = row_sums(Z);
@@ -400,11 +457,11 @@ Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B) {
                       "be predicted. Train with kernels of the features.",
                       to_string(kernel)));
   }
-  const Vector left = inverse_norms(kernel, x, first);
-  const Vector right = inverse_norms(kernel, z, second);
+  const Vector left = inverse_norms(kernel, X, x, first);
+  const Vector right = inverse_norms(kernel, Z, z, second);
   for (Index i = 0; i < K.rows(); ++i) K.row(i).array() *= left[i] * right.transpose().array();
   raise(Eigen::Map<Vector>(K.data(), K.size()), degree_of(kernel));
-  if (!K.allFinite()) fail_too_large(kernel, "on these samples");
+  if (!K.allFinite()) fail_out_of_range(kernel, true, "on these samples");
   return K;
 }
 

@@ -414,7 +414,96 @@ TEST(ComputeGrams, RejectsUnusableNumbers) {
   EXPECT_EQ(gram_error(data, "poly:4"), "(no error)");
   data.X *= 1e100;
   EXPECT_EQ(gram_error(data, "linear"),
-            "kernel 'linear' is too large for a number on task 't1'. Use --scale standard.");
+            "kernel 'linear' cannot be normalised at row 1 of the data (task 't1'): k(x,x) is inf, "
+            "too large a number to divide by. Use --scale standard.");
+  EXPECT_EQ(gram_error(data, "poly:2:1e300"),
+            "kernel 'poly:2:1e+300' cannot be normalised at row 1 of the data (task 't1'): k(x,x) "
+            "is inf, too large a number to divide by. Use a smaller offset.");
+}
+
+// From denormal numbers to the largest: an error, or the right values. None is lost on the way, and none is NaN.
+TEST(ComputeGrams, ExtremeFeaturesAreRefusedOrRight) {
+  const Dataset plain = make_data();
+  Index right = 0, refused = 0;
+  for (const char* list : {"linear", "linear:raw", "poly:3", "poly:3:raw", "gauss:1", "laplace:1",
+                           "gauss:1e-100", "gauss:1e100", "chi2", "chi2:raw"}) {
+    const Kernel kernel = parse_kernels(list)[0];
+    for (int exponent = -320; exponent <= 305; exponent += 5) {
+      Dataset data = plain;
+      data.X = data.X.cwiseAbs();
+      for (double& value : data.X.reshaped()) value *= std::pow(10.0, exponent);
+      for (const Storage storage : {Storage::stored, Storage::on_demand}) {
+        try {
+          const std::vector<Kernel> kernels = {kernel};
+          const Grams grams = compute_grams(data, kernels, {}, {}, 1, storage);
+          for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+            const Matrix K = grams.tasks[t].kernel(0);
+            ASSERT_TRUE(K.allFinite()) << list << " 1e" << exponent;
+            const std::vector<Index>& rows = data.tasks[t].rows;
+            for (Index i = 0; i < K.rows(); ++i)
+              for (Index j = 0; j < K.cols(); ++j) {
+                const double expected =
+                    kernel_value(kernel, data.X.row(rows[static_cast<std::size_t>(i)]),
+                                 data.X.row(rows[static_cast<std::size_t>(j)]));
+                ASSERT_NEAR(K(i, j), expected, 1e-9 * std::max(std::abs(expected), 1e-9))
+                    << list << " 1e" << exponent;
+              }
+          }
+          ++right;
+        } catch (const InputError&) {
+          ++refused;
+        }
+      }
+    }
+  }
+  EXPECT_GT(right, 1000);
+  EXPECT_GT(refused, 300);
+}
+
+TEST(ComputeGrams, SaysWhatIsTooSmall) {
+  Dataset data = make_data();
+  data.X = data.X.cwiseAbs();
+  data.X(6, 2) = 1e-200;
+  EXPECT_EQ(gram_error(data, "chi2"),
+            "row 7 of the data (task 't1') has the feature value 1e-200, but kernel 'chi2' needs "
+            "values that are 0 or from 1e-140 to 1e+140. Use --scale minmax, or another kernel.");
+  data.X.row(6).setConstant(1e-160);
+  const std::string error = gram_error(data, "linear");
+  EXPECT_EQ(error.substr(0, 95),
+            "kernel 'linear' cannot be normalised at row 7 of the data (task 't1'): k(x,x) is "
+            "6e-320, too sm")
+      << error;
+  data.X.setConstant(1e-120);
+  EXPECT_EQ(gram_error(data, "linear:raw"),
+            "kernel 'linear:raw' is too small for a number on task 't1'. Use --scale standard.");
+  data.X.setZero();
+  EXPECT_EQ(gram_error(data, "linear:raw"), "(no error)");
+}
+
+TEST(Precomputed, RefusesNumbersOutOfRange) {
+  const Dataset data = make_data(11);
+  const Matrix P = data.X * data.X.transpose();
+  const auto error = [&](const Matrix& matrix, const char* kernel) {
+    return error_of([&] { grams_of(data, kernel, "cosine", {{"p", matrix}}, 1); });
+  };
+  EXPECT_EQ(error(P, "precomputed:p"), "(no error)");
+  EXPECT_EQ(error(1e250 * P, "precomputed:p"), "(no error)");  // divided by its diagonal
+  EXPECT_EQ(error(1e250 * P, "precomputed:p:raw"),
+            "kernel 'precomputed:p:raw' is too large for a number on task 't1'. Multiply the "
+            "matrix by a number that mends this.");
+  EXPECT_EQ(error(1e-250 * P, "precomputed:p:raw"),
+            "kernel 'precomputed:p:raw' is too small for a number on task 't1'. Multiply the "
+            "matrix by a number that mends this.");
+  const std::string tiny = error(1e-300 * P, "precomputed:p");
+  EXPECT_NE(tiny.find("kernel 'precomputed:p' cannot be normalised at row 1 of the data"),
+            std::string::npos)
+      << tiny;
+  Matrix huge = P;
+  huge.row(0).tail(P.rows() - 1).setConstant(1.5e308);
+  huge.col(0).tail(P.rows() - 1).setConstant(1.5e308);
+  EXPECT_EQ(error(huge, "precomputed:p:raw"),
+            "kernel 'precomputed:p:raw' is too large for a number on task 't1'. Multiply the "
+            "matrix by a number that mends this.");
 }
 
 TEST(Precomputed, IsCutAndNormalised) {

@@ -313,15 +313,19 @@ double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z) {
   const bool all = kernel.columns.empty();
   const Vector a = all ? Vector(x) : Vector(x(kernel.columns));
   const Vector b = all ? Vector(z) : Vector(z(kernel.columns));
-  const double value = raw_value(kernel, a, b);
-  if (kernel.raw) return value;
-  const double norms = std::sqrt(raw_value(kernel, a, a)) * std::sqrt(raw_value(kernel, b, b));
+  if (kernel.raw) return raw_value(kernel, a, b);
+  // The power of poly comes last: that of a quotient stays within the numbers, where those of its parts may not.
+  Kernel base = kernel;
+  if (kernel.kind == Kernel::Kind::poly) base.parameter = 1;
+  const double value = raw_value(base, a, b);
+  const double norms = std::sqrt(raw_value(base, a, a)) * std::sqrt(raw_value(base, b, b));
   if (!(norms > 0))
     throw InputError(
         fmt::format("kernel '{}' cannot be normalised at a zero vector. Make the kernel raw "
                     "(':raw'), or use --normalise none or --scale standard.",
                     to_string(kernel)));
-  return value / norms;
+  const double quotient = value / norms;
+  return kernel.kind == Kernel::Kind::poly ? std::pow(quotient, kernel.parameter) : quotient;
 }
 
 }  // namespace coterie

@@ -261,6 +261,20 @@ TEST(KernelValue, FollowsTheDefinition) {
   EXPECT_EQ(kernel_value(block[0], Eigen::Vector3d(1, 2, 3), Eigen::Vector3d(4, 5, 6)), 10);
 }
 
+// The power comes last, so that neither 25^1000 nor its inverse is ever formed.
+TEST(KernelValue, HighPowersOfNormalisedValuesStayNumbers) {
+  const Kernel kernel = parse_kernels("poly:1000")[0];
+  const Kernel linear = parse_kernels("linear")[0];
+  Vector x(2), z(2);
+  x << 3, 4;
+  z << 3.01, 4;
+  for (const double unit : {1e-100, 1e-3, 1.0, 1e100}) {
+    EXPECT_NEAR(kernel_value(kernel, unit * x, unit * x), 1, 1e-12);
+    const double expected = std::pow(kernel_value(linear, x, z), 1000);
+    EXPECT_NEAR(kernel_value(kernel, unit * x, unit * z), expected, 1e-12);
+  }
+}
+
 TEST(KernelValue, RejectsWhatHasNoValue) {
   EXPECT_EQ(error_of([] {
               value("linear", {0, 0}, {1, 2});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,9 @@ std::mutex blas_mutex;
 int blas_users = 0;
 int blas_threads = 1;
 
+
+// Differences of smaller numbers do not overflow.
+constexpr double kFar = 1e307;
 
 int narrow(Index n) {
   assert(n <= std::numeric_limits<int>::max());
@@ -159,7 +163,8 @@ bool centre_if_far(Matrix& X) {
   Matrix centred = X.rowwise() - mean.transpose();
   const double spread =
       ordered_sum(squared_norms(centred)) / static_cast<double>(std::max<Index>(1, X.rows()));
-  if (ordered_sum(mean.cwiseAbs2()) <= spread) return false;
+  // What overflows on the way is no better around its mean.
+  if (!std::isfinite(spread) || ordered_sum(mean.cwiseAbs2()) <= spread) return false;
   X = std::move(centred);
   return true;
 }
@@ -183,8 +188,11 @@ void squared_distances(const Matrix& X, Index i, std::span<const Index> columns,
 
 Matrix squared_distances(Matrix A, Matrix B) {
   const Vector mean = column_means(B);
-  A.rowwise() -= mean.transpose();
-  B.rowwise() -= mean.transpose();
+  const auto can_move = [](const Matrix& X) { return (X.array().abs() < kFar).all(); };
+  if (mean.allFinite() && can_move(A) && can_move(B)) {
+    A.rowwise() -= mean.transpose();
+    B.rowwise() -= mean.transpose();
+  }
   const Vector a = squared_norms(A);
   const Vector b = squared_norms(B);
   Matrix D = inner_products(A, B);

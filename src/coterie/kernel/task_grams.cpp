@@ -250,7 +250,7 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
     for (const Index i : samples) rows.push_back(whole.exact_rows()[static_cast<std::size_t>(i)]);
   if (!stored) {
     TaskGrams some(whole.shared_source(), whole.shared_powers(), std::move(places));
-    some.define_by(whole.exact(), std::move(rows));
+    some.inherit(whole, std::move(rows));
     return some;
   }
   const Index n = std::ssize(places);
@@ -261,7 +261,7 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::iota(places.begin(), places.end(), Index{0});
   TaskGrams some(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
                  std::move(places));
-  some.define_by(whole.exact(), std::move(rows));
+  some.inherit(whole, std::move(rows));
   return some;
 }
 

@@ -101,6 +101,18 @@ class TaskGrams {
     exact_rows_ = std::move(rows);
   }
   const std::shared_ptr<const ExactKernels>& exact() const { return exact_; }
+
+  // The definition and what else is known of `whole`, of which this has some samples.
+  void inherit(const TaskGrams& whole, std::vector<Index> rows) {
+    define_by(whole.exact_, std::move(rows));
+    indefinite_ = whole.indefinite_;
+  }
+
+  // How far each kernel is from positive semidefinite, beyond rounding: precomputed ones may be a little.
+  void set_indefinite(Vector amounts) { indefinite_ = std::move(amounts); }
+  double indefinite(Index m) const {
+    return indefinite_.size() > 0 ? indefinite_[m] / powers_->term(m).divisor : 0;
+  }
   const std::vector<Index>& exact_rows() const { return exact_rows_; }
 
   Index n() const { return std::ssize(samples_); }
@@ -135,6 +147,7 @@ class TaskGrams {
   bool in_order_ = false;  // sample i of the task is sample i of the source
   std::shared_ptr<const ExactKernels> exact_;
   std::vector<Index> exact_rows_;
+  Vector indefinite_;
 };
 
 // Some samples of a task, in any order, perhaps repeated: what is stored is copied, what is computed when asked for stays so.

@@ -12,6 +12,7 @@
 #include "coterie/data/names.hpp"
 #include "coterie/mtmkl/anchored_fit.hpp"
 #include "coterie/mtmkl/proof.hpp"
+#include "coterie/mtmkl/range.hpp"
 #include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
@@ -241,6 +242,11 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   cost.C = settings.C.value_or(model.settings.C);
   const std::vector<Vector> C = sample_costs(data, cost, {});
   const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), settings.threads);
+  check_costs(grams, C, model.kernels, data.tasks);
+  check_penalty(edges, proof.lambda, [&](Index t) {
+    return t < old ? model.tasks[static_cast<std::size_t>(t)].name
+                   : data.tasks[static_cast<std::size_t>(t - old)].name;
+  });
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
   FitSettings fit_settings;

@@ -1,4 +1,4 @@
-// Newton's model of the smoothed objective, minimised over moves that stay in D, docs/maths.md (47):
+// Newton's model of the smoothed objective, minimised over moves that stay in D, docs/maths.md (54):
 //
 //   minimise   m(d) = r'd + 1/2 d'H d,      theta + d in D,      H as in (35)
 //

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-#include <cstdio>
 
 #include "coterie/mtmkl/evaluator.hpp"
 #include "coterie/mtmkl/theta_step.hpp"
@@ -452,7 +451,6 @@ class Loop {
           theta, groups, solver_.svms().alphas_after(x_.tasks, theta - x_.theta), svm_tolerance_);
       const double actual = x_.primal - y.primal;
       const double gap_there = y.plain - solver_.dual(y, next.nu);
-      if (getenv("TRACE")) fprintf(stderr,"step %ld plain %.10g dual %.10g gap %.2e mu %.2e share %.1e fail %d inner %.1e got %.1e it %ld groups %zu svmtol %.1e trial %d length %.2e predicted %.3e actual %.3e gap_there %.2e\n", outer_steps_, x_.plain, dual_, gap_/x_.plain, mu_, share_, failures_, limits.gap_tolerance, next.gap, next.iterations, next.groups.size(), svm_tolerance_,trial,length,predicted,actual,gap_there/y.plain);
       const bool falls = actual > 1e-14 * std::abs(x_.primal);
       if ((falls && (trial > 0 || actual >= 1e-3 * predicted)) || gap_there <= 0.5 * best_gap_ ||
           grew_) {

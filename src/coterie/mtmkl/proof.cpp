@@ -66,6 +66,17 @@ double violation(const Eigen::Ref<const Eigen::RowVectorXd>& theta, double p) {
   return static_cast<double>(p == 1 ? std::abs(size - 1) : std::max(0.0L, size - 1));
 }
 
+// What it costs to add to each kernel what it lacks of positive semidefinite.
+void charge_indefinite(const TaskGrams& grams, ConstVectorRef theta, ConstVectorRef C,
+                       ConstVectorRef alpha, TaskProof& proof) {
+  for (Index m = 0; m < theta.size(); ++m) {
+    const double amount = grams.indefinite(m);
+    if (amount == 0) continue;
+    proof.primal_error += theta[m] * amount * (0.5 * alpha.squaredNorm() + C.dot(alpha));
+    proof.g_error[m] += 0.5 * amount * alpha.squaredNorm();
+  }
+}
+
 double exact_excess(ConstVectorRef y, ConstVectorRef alpha) {
   long double sum = 0;
   long double all = 0;
@@ -121,6 +132,7 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
     proof.g_error[m] = 0.5 * u * (2 * support + grams.powers().term(m).roundings + 8) *
                        largest[m] * mass * mass;
   charge_imbalance(exact_excess(y, fit.alpha), largest, mass, proof);
+  charge_indefinite(grams, theta, C, fit.alpha, proof);
   return proof;
 }
 
@@ -202,6 +214,7 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
   proof.alpha_sum = all;
   proof.alpha_error = 2 * u * all;
   charge_imbalance(exact_excess(y, alpha), largest, all, proof);
+  charge_indefinite(grams, theta, C, alpha, proof);
   return proof;
 }
 

@@ -8,10 +8,13 @@
 #include <utility>
 
 #include "coterie/data/names.hpp"
+#include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
 
 namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // C for every sample; balanced: C n / (2 n_class), so that both classes weigh the same.
 Vector sample_costs(const Vector& y, double C, bool balanced) {
@@ -80,6 +83,9 @@ Prepared prepare(Dataset data, const TrainSettings& settings, const TrainExtras&
   prepared.complete = extras.complete;
   prepared.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
   prepared.weights = WeightSet(settings.norm);
+  check_costs(prepared.grams.tasks, prepared.C, prepared.kernels, data.tasks);
+  const LambdaChoice lambda = parse_lambda(settings.lambda);
+  check_penalty(prepared.graph, lambda.relative ? infinite : lambda.value, names_in(data.tasks));
   prepared.data = std::move(data);
   return prepared;
 }
@@ -98,16 +104,17 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
   WarmStart start;
   Workspace workspace;
   if (choice.relative) {
-    problem.lambda = std::numeric_limits<double>::infinity();
+    problem.lambda = infinite;
     Fit common = fit(problem, fit_settings, progress, {}, &workspace);
     fitted.lambda_max = lambda_max(problem, common);
     fitted.common_steps = common.outer_steps;
     problem.lambda = choice.value * fitted.lambda_max;
+    check_penalty(prepared.graph, problem.lambda, names_in(prepared.data.tasks));
     // Stopped: what is there is still a feasible answer, of the problem with lambda = inf. And where every positive lambda fuses all
     // tasks (a single kernel, for one), that problem is the answer.
     const bool always_fused = fitted.lambda_max == 0 && choice.value > 0;
     if (common.status == Status::stopped || always_fused) {
-      fitted.lambda = std::numeric_limits<double>::infinity();
+      fitted.lambda = infinite;
       fitted.fit = std::move(common);
       return fitted;
     }

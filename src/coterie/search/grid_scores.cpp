@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
+#include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
 
@@ -137,6 +138,8 @@ class SheetScorer {
   MtmklProblem problem_of(const Fold& fold, const std::vector<Vector>& costs, double lambda) const {
     const Prepared& p = fold.prepared;
     const double norm = grid_.norm[static_cast<std::size_t>(sheet_.norm)];
+    check_costs(p.grams.tasks, costs, p.kernels, p.data.tasks);
+    check_penalty(p.graph, lambda, names_in(p.data.tasks));
     return {p.grams.tasks, p.y, costs, lambda, p.graph, WeightSet(norm)};
   }
 
@@ -179,7 +182,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
       // Large C first: they take longest.
       for (auto at = sheet.lambdas.rbegin(); at != sheet.lambdas.rend(); ++at) {
         const RowKey key = scorer.key(k, at->first);
-        const RowScores* known = hooks.known ? hooks.known(key) : nullptr;
+        const RowScores* known = hooks.known ? hooks.known(key, std::ssize(at->second)) : nullptr;
         if (known) {
           rows[key] = *known;
           continue;

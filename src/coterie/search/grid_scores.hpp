@@ -32,8 +32,9 @@ struct RowScores {
 };
 
 struct SearchHooks {
-  std::function<bool(Index done, Index rows)> progress;       // false: stop
-  std::function<const RowScores*(const RowKey&)> known;       // from an earlier run
+  std::function<bool(Index done, Index rows)> progress;  // false: stop
+  // From an earlier run, with so many points; nullptr: not known.
+  std::function<const RowScores*(const RowKey&, Index points)> known;
   std::function<void(const RowKey&, const RowScores&)> keep;  // one call at a time
 };
 

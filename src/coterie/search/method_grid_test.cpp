@@ -266,7 +266,7 @@ TEST(MethodScores, AreTheSameAfterAnInterruption) {
       EXPECT_EQ(std::ssize(kept), enough);
       Index taken = 0;
       SearchHooks again;
-      again.known = [&](const RowKey& key) -> const RowScores* {
+      again.known = [&](const RowKey& key, Index) -> const RowScores* {
         const auto found = kept.find(key);
         if (found == kept.end()) return nullptr;
         ++taken;

@@ -106,7 +106,8 @@ void score_method(const SearchData& search, const std::vector<Split>& splits, co
     for (const Row& row : rows) {
       if (row.points.front().normalise != normalise) continue;
       for (std::size_t k = 0; k < splits.size(); ++k) {
-        const RowScores* earlier = hooks.known ? hooks.known(key_of(k, row)) : nullptr;
+        const RowScores* earlier =
+            hooks.known ? hooks.known(key_of(k, row), std::ssize(row.points)) : nullptr;
         if (earlier)
           found[key_of(k, row)] = *earlier;
         else

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
+#include "coterie/mtmkl/range.hpp"
 #include "coterie/stats/scores.hpp"
 
 namespace coterie {
@@ -24,6 +25,7 @@ class Walker {
 
   MtmklProblem problem(double lambda) const {
     const Prepared& p = fold_.prepared;
+    check_penalty(p.graph, lambda, names_in(p.data.tasks));
     return {p.grams.tasks, p.y, p.C, lambda, p.graph, p.weights};
   }
 
@@ -162,6 +164,8 @@ Changes changes_between(Index tasks, const Groups& lower, const Groups& upper) {
 LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
                      const PathSettings& path_settings, int threads, const PathHooks& hooks) {
   LambdaPath path;
+  const Prepared& p = fold.prepared;
+  check_costs(p.grams.tasks, p.C, p.kernels, p.data.tasks);
   Walker walker(fold, data, settings, path_settings.memory / thread_count(threads), hooks);
   std::optional<PathPoint> common = walker.take(infinite, nullptr, threads);
   if (common) {

@@ -1,0 +1,27 @@
+// Text on standard error, for all of the program.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace coterie::app {
+
+// What cannot be written there (a full disk, a closed pipe) is lost, and nothing else: no result depends on its messages.
+void write_message(std::string_view text) noexcept;
+
+template <typename... Values>
+void tell(fmt::format_string<Values...> text, Values&&... values) {
+  write_message(fmt::format(text, std::forward<Values>(values)...));
+}
+
+// Makes the three standard descriptors safe to use, before any file is opened: one that is closed would be given to the next file,
+// which would then get our messages. A closed pipe is an error of write, not a signal that ends the program.
+void guard_standard_streams();
+
+// To standard output. These throw OutputError when something there could not be written.
+void print_text(std::string_view text);
+void check_standard_output();
+
+}  // namespace coterie::app

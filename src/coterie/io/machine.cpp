@@ -1,0 +1,19 @@
+#include "coterie/io/machine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace coterie {
+
+double memory_of_machine() {
+  double bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  double limit = 0;
+  std::ifstream file("/sys/fs/cgroup/memory.max");  // holds "max" when there is no limit
+  if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
+  return bytes;
+}
+
+}  // namespace coterie
