@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "coterie/data/dataset.hpp"
 #include "coterie/math/random.hpp"
-#include "coterie/mtmkl/settings.hpp"
+#include "coterie/mtmkl/train.hpp"
 
 namespace coterie {
 
@@ -25,21 +26,49 @@ enum class Oddity {
 struct RandomProblem {
   Dataset data;
   TrainSettings settings;
+  TrainExtras extras;
   std::string description;
 };
 
-inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
-  Random random(seed);
+// The largest problems there are, and whether settings are drawn that unit tests leave at their defaults.
+struct ProblemRange {
+  Index tasks = 8, samples = 60, kernels = 10;
+  bool all_settings = false;
+};
+
+// Norms, normalisations and scales, tasks with a C of their own, and graphs.
+template <typename Source>
+void draw_other_settings(Source& random, RandomProblem& problem) {
+  TrainSettings& settings = problem.settings;
+  const double norms[] = {1, 1.5, 2, 3, std::numeric_limits<double>::infinity()};
+  const char* const normalisations[] = {"cosine", "variance", "none", "tail:1", "tail:4"};
+  const char* const scales[] = {"none", "standard", "minmax"};
+  settings.norm = norms[random.below(5)];
+  settings.normalise = normalisations[random.below(5)];
+  settings.scale = scales[random.below(3)];
+  for (const Task& task : problem.data.tasks)
+    if (random.below(4) == 0)
+      problem.extras.task_C[task.name] = std::pow(10, random.uniform(-1, 1));
+  problem.extras.complete = random.below(2) == 0;
+  const Index T = std::ssize(problem.data.tasks);
+  for (Index t = 0; t < T && !problem.extras.complete; ++t)
+    for (Index s = t + 1; s < T; ++s)
+      if (random.below(2) == 0) problem.extras.graph.push_back({t, s, random.uniform(0.1, 4)});
+}
+
+// `random` is a Random, or takes its numbers from elsewhere.
+template <typename Source>
+RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& range = {}) {
   RandomProblem problem;
   Dataset& data = problem.data;
   TrainSettings& settings = problem.settings;
-  const Index T = 1 + random.below(8);
+  const Index T = 1 + random.below(range.tasks);
   const Index d = oddity == Oddity::few_features ? 1 + random.below(3) : 2 + random.below(8);
   std::vector<Index> sizes;
   Index rows = 0;
   for (Index t = 0; t < T; ++t) {
-    Index n = 4 + random.below(57);
-    if (oddity == Oddity::unequal_sizes) n = t % 2 ? 4 : 60;
+    Index n = 4 + random.below(range.samples - 3);
+    if (oddity == Oddity::unequal_sizes) n = t % 2 ? 4 : range.samples;
     sizes.push_back(n);
     rows += n;
   }
@@ -70,7 +99,7 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
     data.tasks[1] = std::move(twin);
   }
 
-  const Index M = 1 + random.below(10);
+  const Index M = 1 + random.below(range.kernels);
   std::string kernels;
   if (oddity == Oddity::few_features) {
     kernels = "linear:raw";
@@ -92,11 +121,19 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
   settings.lambda = lambdas[random.below(12)];
   if (random.uniform() < 0.2) settings.class_weight = "balanced";
   settings.tolerance = 1e-6;
-  problem.description = "seed " + std::to_string(seed) + ", oddity " +
-                        std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) +
-                        ", C " + std::to_string(settings.C) + ", lambda " + settings.lambda +
-                        ", norm " + std::to_string(static_cast<int>(settings.norm)) + ", kernels " +
-                        settings.kernels;
+  if (range.all_settings) draw_other_settings(random, problem);
+  problem.description = "oddity " + std::to_string(static_cast<int>(oddity)) + ", T " +
+                        std::to_string(T) + ", C " + std::to_string(settings.C) + ", lambda " +
+                        settings.lambda + ", norm " + std::to_string(settings.norm) +
+                        ", normalise " + settings.normalise + ", scale " + settings.scale +
+                        ", class weight " + settings.class_weight + ", kernels " + settings.kernels;
+  return problem;
+}
+
+inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
+  Random random(seed);
+  RandomProblem problem = draw_problem(random, oddity);
+  problem.description = "seed " + std::to_string(seed) + ", " + problem.description;
   return problem;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,7 +15,6 @@ namespace coterie {
 
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr Index kLongest = 10'000;
 
 [[noreturn]] void fail(const std::string& option, const std::string& part) {
