@@ -1,4 +1,6 @@
 // IDX images with labels behind them, plain or gzip. The last byte: options; the one before: how much of the rest is the labels' file.
+#include <algorithm>
+
 #include "coterie/io/input_file.hpp"
 #include "coterie/io/memory_file.hpp"
 #include "samples.hpp"
@@ -9,8 +11,9 @@ namespace {
 void fuzz_idx(Bytes bytes) {
   Choices choices(bytes);
   const std::uint8_t flags = choices.byte();
-  const std::size_t length = std::min<std::size_t>(choices.byte(), choices.rest().size());
+  const std::size_t wanted = choices.byte();
   const Bytes both = choices.rest();
+  const std::size_t length = std::min(wanted, both.size());
   detail::MemoryFile images, labels;
   images.append(both.substr(0, both.size() - length));
   labels.append(both.substr(both.size() - length));

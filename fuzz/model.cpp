@@ -41,7 +41,14 @@ Dataset small_data(Index tasks, const std::string& prefix) {
   return data;
 }
 
-Model small_model(const TrainSettings& settings) {
+Model small_model(const std::string& lambda, const std::string& kernels,
+                  const std::string& method = "coterie", const std::string& map = "none") {
+  TrainSettings settings;
+  settings.lambda = lambda;
+  settings.kernels = kernels;
+  settings.method = method;
+  settings.map = map;
+  settings.scale = usual_scale(settings);
   const Dataset data = small_data(3, "t");
   const MethodProblem problem = prepare_method(data, settings, {}, 1);
   return make_model(problem, settings, fit_method(problem, settings, 1), "0123456789abcdef");
@@ -51,21 +58,21 @@ void calibrate_small(Model& model, Calibration::Kind kind) {
   Vector scores(4), y(4);
   scores << -1, -0.5, 0.5, 2;
   y << -1, 1, -1, 1;
-  calibrate(model, std::vector<Vector>(3, scores), std::vector<Vector>(3, y), kind);
+  const std::size_t tasks = model.tasks.size();
+  calibrate(model, std::vector<Vector>(tasks, scores), std::vector<Vector>(tasks, y), kind);
 }
 
 // Every version of the format and every group of arrays.
 std::vector<std::string> small_files() {
   std::vector<Model> models;
-  models.push_back(small_model({.lambda = "0.2max", .kernels = "linear gauss:1@f1"}));
-  models.push_back(small_model({.lambda = "0", .kernels = "poly:2:1", .scale = "standard"}));
+  models.push_back(small_model("0.2max", "linear gauss:1@f1"));
+  models.push_back(small_model("0", "poly:2:1"));
   calibrate_small(models.back(), Calibration::Kind::platt);
   models.push_back(extend(models[0], small_data(1, "new"), {.threads = 1}));
-  calibrate_small(models[1], Calibration::Kind::isotonic);
-  models.push_back(small_model({.method = "cmtl"}));
-  models.push_back(
-      small_model({.kernels = "linear gauss:1", .method = "coclus", .map = "kernels:3"}));
-  models.push_back(small_model({.kernels = "gauss:1", .method = "pooled"}));
+  calibrate_small(models.back(), Calibration::Kind::isotonic);
+  models.push_back(small_model("0", "linear", "cmtl"));
+  models.push_back(small_model("0", "linear gauss:1", "coclus", "kernels:3"));
+  models.push_back(small_model("0", "gauss:1", "pooled"));
   std::vector<std::string> files;
   for (const Model& model : models) files.push_back(model_to_bytes(model));
   return files;
