@@ -22,8 +22,8 @@ AT_A_TIME = 2
 LONGEST_INPUT = {"gzip": 512, "libsvm": 512, "mat": 16384, "model": 32768, "problem": 2048, "table": 512}
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
-    # Without a large quarantine of freed memory, which would count.
-    "ASAN_OPTIONS": "quarantine_size_mb=8:detect_leaks=1:allocator_release_to_os_interval_ms=100",
+    # Freed memory counts as long as it is kept to find uses of it: so it is not kept for long.
+    "ASAN_OPTIONS": "quarantine_size_mb=1:allocator_release_to_os_interval_ms=-1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 
