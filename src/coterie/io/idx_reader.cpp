@@ -128,7 +128,7 @@ std::string labels_beside(const std::string& images) {
   const std::optional<IdxName> name = parse_idx_name(images);
   if (!name) return {};
   std::error_code ignored;
-  const std::string usual = name->labels(name->type);
+  std::string usual = name->labels(name->type);
   if (std::filesystem::exists(usual, ignored)) return usual;
   std::set<std::string> found;
   for (const IdxType& type : idx_types) {

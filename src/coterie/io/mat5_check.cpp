@@ -125,7 +125,7 @@ class Mat5Check {
     }
 
     const Element dimensions = expect(flags.next, end, int32, "the size of an array is");
-    if (dimensions.size < 8 || dimensions.size % 4 != 0 || dimensions.size > 4 * 32)
+    if (dimensions.size < 8 || dimensions.size % 4 != 0 || dimensions.size > std::uint64_t{4} * 32)
       fail("the number of dimensions is wrong");
     std::vector<std::uint64_t> shape;
     std::uint64_t count = 1;
