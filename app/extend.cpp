@@ -90,7 +90,8 @@ std::string advice(const Extension& added) {
     return fmt::format("stopped by a signal: {}. What was reached so far was kept.", reached);
   if (proof.status == to_string(Status::stalled))
     return fmt::format(
-        "the solver found no step that lowers the objective further: {}. Extend again with a larger "
+        "the solver found no step that lowers the objective further: {}. Extend again with a "
+        "larger "
         "--tolerance.",
         reached);
   if (proof.status == to_string(Status::precision))

@@ -28,7 +28,8 @@ PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   fit.outer_steps = in.count("the number of steps");
   fit.svm_solves = in.count("the number of solved SVMs");
   fit.theta_iterations = in.count("the number of steps");
-  fit.status = static_cast<Status>(in.whole(0, static_cast<Index>(Status::precision), "the status"));
+  fit.status =
+      static_cast<Status>(in.whole(0, static_cast<Index>(Status::precision), "the status"));
   const Index T = std::ssize(shape.C);
   in.expect(T, "the number of tasks");
   in.expect(shape.kernels, "the number of kernels");

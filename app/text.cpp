@@ -98,7 +98,8 @@ std::string proof_text(double objective, double gap, double bound, Claim claim) 
                        objective, size);
   const bool known = bound < size || bound < 1e-9;  // else the rounding is worth a word
   return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap{})",
-                     objective, size + bound, claim == Claim::given_clusters ? " for these clusters" : "",
+                     objective, size + bound,
+                     claim == Claim::given_clusters ? " for these clusters" : "",
                      known ? "" : fmt::format(", {:.1e} of it for rounding", bound));
 }
 

@@ -109,7 +109,8 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
     }
   }
   if (!options.task_graph.empty() &&
-      (model.certificate.complete || model.certificate.graph != read_graph(options.task_graph, data)))
+      (model.certificate.complete ||
+       model.certificate.graph != read_graph(options.task_graph, data)))
     findings.push_back(fmt::format("the task graph is not that of {}", options.task_graph));
   return findings;
 }
@@ -136,12 +137,12 @@ int run_verify(const VerifyOptions& options) {
                     "same files, in the same order, with the same --label and --task.",
                     source, what, options.model_path, mark, what, part.fingerprint));
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
-  const std::vector<std::string> given = part.extension ? std::vector<std::string>() : check_given(options, model, data);
+  const std::vector<std::string> given =
+      part.extension ? std::vector<std::string>() : check_given(options, model, data);
   monitor.phase("recomputing the certificate by plain loops");
   const auto progress = [&](Index done, Index samples) { monitor.share(done, samples, "samples"); };
-  Verification check = part.extension
-                                 ? verify_extension(model, *part.extension, data, progress)
-                                 : verify_method(model, data, matrices, progress);
+  Verification check = part.extension ? verify_extension(model, *part.extension, data, progress)
+                                      : verify_method(model, data, matrices, progress);
   monitor.clear();
   check.findings.insert(check.findings.end(), given.begin(), given.end());
   if (!options.task_C.empty()) drop_taken(check, "the C of");
@@ -184,8 +185,9 @@ void add_verify(CLI::App& program, Action& chosen) {
                   "checked)")
       ->type_name("FILE");
   command
-      .add_option("--task-graph", options->task_graph,
-                  "the file that train was given, to check the pairs against (default: not checked)")
+      .add_option(
+          "--task-graph", options->task_graph,
+          "the file that train was given, to check the pairs against (default: not checked)")
       ->type_name("FILE");
   add_quiet(command, options->output);
   add_json(command, options->output);

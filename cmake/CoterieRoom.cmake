@@ -23,8 +23,11 @@ function(coterie_compile_options target)
     # gives falsely under sanitizers (the other builds have it).
     target_compile_options(${target} PRIVATE -fsanitize=${COTERIE_SANITIZERS}
       -fno-sanitize=null,alignment,object-size,vptr,pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${COTERIE_SANITIZERS})
+  endif()
+  if(COTERIE_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)  # counts of the branches taken
   endif()
   if(COTERIE_TIDY)
     find_program(CLANG_TIDY clang-tidy REQUIRED)

@@ -98,7 +98,8 @@ double exact_gap(const Model& model, const Dataset& data) {
         for (Index j = 0; j < n; ++j) {
           const std::size_t l = static_cast<std::size_t>(j);
           if (given[l] == 0 && alpha[l] == 0) continue;
-          const Real K = value(model.kernels[m], X, samples.rows[static_cast<std::size_t>(i)], samples.rows[l]) /
+          const Real K = value(model.kernels[m], X, samples.rows[static_cast<std::size_t>(i)],
+                               samples.rows[l]) /
                          Real(model.divisors[static_cast<Index>(m)]) * samples.y[j];
           K_given += K * given[l];
           K_balanced += K * alpha[l];
@@ -110,7 +111,8 @@ double exact_gap(const Model& model, const Dataset& data) {
       }
       double bound = task.C;
       if (model.settings.class_weight == "balanced")
-        bound *= static_cast<double>(n) / (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
+        bound *= static_cast<double>(n) /
+                 (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
       const Real loss = 1 - samples.y[i] * f;
       if (loss > 0) primal += bound * loss;
       dual += alpha[static_cast<std::size_t>(i)];
@@ -118,7 +120,8 @@ double exact_gap(const Model& model, const Dataset& data) {
     for (std::size_t m = 0; m < M; ++m) c[t][m] = -S[m] / 2;
   }
   const double lambda = model.certificate.lambda;
-  TaskGraph graph = model.certificate.complete ? complete_graph(std::ssize(model.tasks)) : model.certificate.graph;
+  TaskGraph graph = model.certificate.complete ? complete_graph(std::ssize(model.tasks))
+                                               : model.certificate.graph;
   std::vector<std::size_t> part(T);
   for (std::size_t t = 0; t < T; ++t) part[t] = t;
   for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -137,7 +140,8 @@ double exact_gap(const Model& model, const Dataset& data) {
       const Index k = static_cast<Index>(m);
       const Real d = Real(model.tasks[t].theta[k]) - model.tasks[s].theta[k];
       distance += d * d;
-      length += Real(model.certificate.nu(static_cast<Index>(i), k)) * model.certificate.nu(static_cast<Index>(i), k);
+      length += Real(model.certificate.nu(static_cast<Index>(i), k)) *
+                model.certificate.nu(static_cast<Index>(i), k);
     }
     primal += kappa * sqrt(distance);
     length = sqrt(length);

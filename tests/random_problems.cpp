@@ -51,8 +51,7 @@ Outcome run(const RandomProblem& problem, bool exact) {
   try {
     const Prepared prepared = prepare(problem.data, problem.settings, problem.extras, 1);
     const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
-    out.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const Model model = make_model(prepared, problem.settings, fitted, "none");
     out.status = to_string(fitted.fit.status);
     out.steps = fitted.fit.outer_steps;
@@ -79,12 +78,18 @@ int main(int count, char** arguments) {
   for (int k = 1; k < count; ++k) {
     const std::string word = arguments[k];
     const auto next = [&] { return std::string(k + 1 < count ? arguments[++k] : ""); };
-    if (word == "--first") options.first = std::atol(next().c_str());
-    else if (word == "--kind") options.kind = next();
-    else if (word == "--exact") options.exact = std::atol(next().c_str());
-    else if (word == "--seconds") options.seconds = std::atof(next().c_str());
-    else if (word == "--verbose") options.verbose = true;
-    else options.count = std::atol(word.c_str());
+    if (word == "--first")
+      options.first = std::atol(next().c_str());
+    else if (word == "--kind")
+      options.kind = next();
+    else if (word == "--exact")
+      options.exact = std::atol(next().c_str());
+    else if (word == "--seconds")
+      options.seconds = std::atof(next().c_str());
+    else if (word == "--verbose")
+      options.verbose = true;
+    else
+      options.count = std::atol(word.c_str());
   }
   std::map<std::string, Index> statuses;
   Outcome most_steps, slowest, worst;
@@ -100,16 +105,30 @@ int main(int count, char** arguments) {
     const std::uint64_t seed = static_cast<std::uint64_t>(options.first + k);
     const bool wild = options.kind == "wild" || (options.kind == "both" && seed % 2 == 1);
     const RandomProblem problem =
-        wild ? wild_problem(seed) : random_problem(seed, static_cast<Oddity>(seed / 2 % static_cast<std::uint64_t>(Oddity::count)));
+        wild ? wild_problem(seed)
+             : random_problem(
+                   seed, static_cast<Oddity>(seed / 2 % static_cast<std::uint64_t>(Oddity::count)));
     const Outcome out = run(problem, every > 0 && k % every == 0);
     const std::lock_guard lock(one_at_a_time);
     ++statuses[out.status];
     seconds += out.seconds;
-    if (out.steps > most_steps.steps) { most_steps = out; most_steps_of = problem.description; }
-    if (out.seconds > slowest.seconds) { slowest = out; slowest_of = problem.description; }
-    if (out.disagreement > worst.disagreement) { worst = out; worst_of = problem.description; }
+    if (out.steps > most_steps.steps) {
+      most_steps = out;
+      most_steps_of = problem.description;
+    }
+    if (out.seconds > slowest.seconds) {
+      slowest = out;
+      slowest_of = problem.description;
+    }
+    if (out.disagreement > worst.disagreement) {
+      worst = out;
+      worst_of = problem.description;
+    }
     if (out.status == "converged") largest_bound = std::max(largest_bound, out.bound);
-    if (out.excess > -1) { ++recomputed; excess = std::max(excess, out.excess); }
+    if (out.excess > -1) {
+      ++recomputed;
+      excess = std::max(excess, out.excess);
+    }
     const bool wrong = out.status != "converged" && out.status != "refused input";
     findings += out.findings.empty() ? 0 : 1;
     late += out.seconds > options.seconds ? 1 : 0;
@@ -132,8 +151,9 @@ int main(int count, char** arguments) {
              worst.disagreement, worst_of);
   fmt::print("  largest bound of a converged one: {:.2e}\n", largest_bound);
   if (recomputed > 0)
-    fmt::print("  recomputed with 113 bits: {}; true gap above gap + bound: {}; largest excess {:.2e}\n",
-               recomputed, refuted, excess);
+    fmt::print(
+        "  recomputed with 113 bits: {}; true gap above gap + bound: {}; largest excess {:.2e}\n",
+        recomputed, refuted, excess);
   Index wrong = findings + late + refuted;
   for (const auto& [status, number] : statuses)
     if (status != "converged" && status != "refused input") wrong += number;

@@ -55,7 +55,8 @@ double rounding(const Point& x, const std::vector<TaskProof>& tasks, double powe
     const TaskProof& task = tasks[static_cast<std::size_t>(t)];
     sum += x.c[t] * (task.primal_error + task.alpha_error + 2 * task.g_error.maxCoeff());
   }
-  const double sums = static_cast<double>(x.theta.size() + 20) * std::numeric_limits<double>::epsilon();
+  const double sums =
+      static_cast<double>(x.theta.size() + 20) * std::numeric_limits<double>::epsilon();
   return (1 + std::abs(power - 1)) * (sum + sums * x.value);
 }
 
@@ -263,9 +264,7 @@ Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const Fi
   room.tasks.resize(static_cast<std::size_t>(T));
   room.last.resize(static_cast<std::size_t>(T));
   Evaluator svms(problem, numbers_below(T), numbers_below(T), settings, room);
-  const auto target = [&](const Point& x) {
-    return settings.gap_tolerance * x.value;
-  };
+  const auto target = [&](const Point& x) { return settings.gap_tolerance * x.value; };
   // Together the SVMs may take a tenth of the gap that is asked for.
   const auto closest = [&](const Point& x) {
     return std::max(1e-14, 0.1 * target(x) / x.svm_scale);

@@ -110,8 +110,8 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   std::vector<TaskValues> values;
   std::vector<long double> g;
   for (std::size_t t = 0; t < T; ++t) {
-    values.push_back(
-        recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed}, 0, check, one_done));
+    values.push_back(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed},
+                                    0, check, one_done));
     g.push_back(values.back().primal);
   }
   const long double primal = p_norm(g, static_cast<long double>(shape.power));
@@ -133,12 +133,12 @@ Verification verify_shared(const Model& extended, const Dataset& data,
       S_error = std::max(S_error, values[t].S_error[m]);
     }
     dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
-    error += static_cast<double>(c) *
-             (values[t].primal_error + values[t].alpha_error + S_error);
+    error += static_cast<double>(c) * (values[t].primal_error + values[t].alpha_error + S_error);
   }
   if (!shape.fixed) dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
   // The weights c_t follow the objectives, whose errors they carry on.
-  error += std::abs(shape.power - 1) * error + 1e-17 * static_cast<double>(T + M) * static_cast<double>(primal);
+  error += std::abs(shape.power - 1) * error +
+           1e-17 * static_cast<double>(T + M) * static_cast<double>(primal);
   compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
   check_groups(model, check);
   return check;

@@ -1,6 +1,7 @@
 // IDX files of images and labels (idx_file.hpp). Sizes are checked against the file before anything is allocated.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -97,7 +98,7 @@ class IdxReader {
   void check_size() {
     double count = 1;
     for (const Index n : shape_) count *= static_cast<double>(n);
-    if (count == 0)
+    if (std::ranges::find(shape_, 0) != shape_.end())  // else `count` may be infinity times 0
       input_.fail(fmt::format("holds no values: its size is {}.", fmt::join(shape_, " x ")));
     const double bytes =
         4.0 + 4.0 * static_cast<double>(shape_.size()) + count * static_cast<double>(type_->size);
@@ -127,7 +128,7 @@ std::string labels_beside(const std::string& images) {
   const std::optional<IdxName> name = parse_idx_name(images);
   if (!name) return {};
   std::error_code ignored;
-  const std::string usual = name->labels(name->type);
+  std::string usual = name->labels(name->type);
   if (std::filesystem::exists(usual, ignored)) return usual;
   std::set<std::string> found;
   for (const IdxType& type : idx_types) {

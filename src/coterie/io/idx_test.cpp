@@ -160,6 +160,9 @@ TEST_F(Idx, MessagesOfBadFiles) {
       "a.idx: the header promises 4294967295 x 4294967295 x 4294967295 x 4294967295 values of type "
       "double, but the file has only 20 bytes. It was cut off or damaged; get a whole copy.");
   EXPECT_EQ(error(header(8, {0, 28, 28})), "a.idx: holds no values: its size is 0 x 28 x 28.");
+  std::vector<std::uint64_t> endless(40, 0xffffffff);  // their product is above all doubles
+  endless.push_back(0);
+  EXPECT_TRUE(error(header(8, endless)).starts_with("a.idx: holds no values: its size is 429496"));
   EXPECT_EQ(
       error(header(14, {1, 2}) + bytes(0, 8) + bytes(0x7ff8000000000000, 8)),
       "a.idx: value 2 of image 1 holds nan; every value must be a finite number. Correct it.");

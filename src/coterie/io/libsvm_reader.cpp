@@ -2,6 +2,7 @@
 // largest index, so that the second can write into the final matrix.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -13,7 +14,8 @@ namespace coterie::detail {
 namespace {
 
 constexpr Index largest_index = 10'000'000;
-constexpr double largest_matrix = 1e10;  // entries
+constexpr double largest_matrix = 1e10;      // entries
+constexpr double most_entries_a_byte = 1e4;  // of a file; the sparsest in use have some thousands
 
 // The line without its comment and without spaces at its ends.
 std::string_view content(const LineReader& reader) {
@@ -25,12 +27,14 @@ bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 struct Size {
   Index rows = 0, columns = 0;
+  double bytes = 0;  // of the files
 };
 
 // Indices increase along a line, so the last is the largest. Lines that break the rules are left to the second pass.
 void measure(InputFile& file, Size& size) {
   const std::shared_ptr<LineReader> reader = file.open();
   const Index before = size.rows;
+  size.bytes += reader->size();
   while (reader->next()) {
     const std::string_view line = content(*reader);
     if (line.empty()) continue;
@@ -43,6 +47,19 @@ void measure(InputFile& file, Size& size) {
     if (index <= largest_index) size.columns = std::max(size.columns, index);
   }
   if (size.rows == before) reader->fail_file("the file has no samples.");
+}
+
+// A few bytes can name the largest index of all. So a file may ask for as much memory as suits its own size, unless the features are chosen.
+void check_size(const Size& size, const std::string& path, const TableOptions& options) {
+  const bool chosen = !options.features.empty();
+  const Index count = chosen ? static_cast<Index>(options.features.size()) : size.columns;
+  const double most =
+      chosen ? largest_matrix : std::min(largest_matrix, 1e6 + most_entries_a_byte * size.bytes);
+  if (static_cast<double>(size.rows) * static_cast<double>(count) <= most) return;
+  throw InputError(
+      fmt::format("{}: {} samples of {} features are too many for a dense matrix from this file "
+                  "({:.3g} entries at most). Choose features with --features.",
+                  path, size.rows, count, most));
 }
 
 // Where each index goes: target[index] is a column of X, or -1 for none.
@@ -93,6 +110,7 @@ Columns choose_columns(const std::string& path, Index largest, const TableOption
     add(index);
   }
   if (options.features.empty()) {
+    columns.features.reserve(static_cast<std::size_t>(largest));
     for (Index index = 1; index <= largest; ++index) {
       if (!dropped[index]) add(index);
     }
@@ -204,19 +222,12 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
   check_file_tasks(files);
   Size size;
   for (InputFile& file : files) measure(file, size);
-  const Index count =
-      options.features.empty() ? size.columns : static_cast<Index>(options.features.size());
-  if (static_cast<double>(size.rows) * static_cast<double>(count) > largest_matrix) {
-    throw InputError(
-        fmt::format("{}: {} samples of {} features are too many for a dense matrix (1e10 entries "
-                    "at most). Choose features with --features.",
-                    files.front().path, size.rows, count));
-  }
+  check_size(size, files.front().path, options);
 
-  const Columns columns = choose_columns(files.front().path, size.columns, options);
+  Columns columns = choose_columns(files.front().path, size.columns, options);
   Samples samples;
-  samples.features = columns.features;
-  samples.X = Matrix::Zero(size.rows, static_cast<Index>(columns.features.size()));
+  samples.features = std::move(columns.features);
+  samples.X = Matrix::Zero(size.rows, std::ssize(samples.features));
   Dictionary words, labels, tasks;
   Index row = 0;
   for (InputFile& file : files) {
@@ -232,7 +243,7 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
   }
   if (row != size.rows)
     throw InputError(files.back().path + ": the file changed while it was read. Try again.");
-  if (columns.features.empty()) throw InputError(files.front().path + ": there are no features.");
+  if (samples.features.empty()) throw InputError(files.front().path + ": there are no features.");
 
   std::vector<Index> label_of_word;
   for (const std::string& word : words.names())

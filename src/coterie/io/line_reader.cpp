@@ -225,6 +225,8 @@ double LineReader::fraction_read() const {
   return std::clamp(done / static_cast<double>(file_->size), 0.0, 1.0);
 }
 
+double LineReader::size() const { return static_cast<double>(file_->size); }
+
 void LineReader::fail(const char* at, const std::string& message) const {
   const auto starts_character = [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

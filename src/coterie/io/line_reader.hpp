@@ -27,6 +27,7 @@ class LineReader {
   const std::string& path() const { return path_; }
   bool is_regular() const { return is_regular_; }  // not a pipe; another reader can read it again
   double fraction_read() const;                    // of the file's bytes, in [0, 1]
+  double size() const;                             // bytes of the file as it is stored
 
   // Throws InputError "path:line:column: message"; the column counts characters from 1.
   [[noreturn]] void fail(const char* at, const std::string& message) const;

@@ -119,10 +119,13 @@ class Mat5Check {
     const std::uint32_t kind = word(flags.begin) & 0xff;
     const bool is_complex = (word(flags.begin) & 0x0800) != 0,
                is_logical = (word(flags.begin) & 0x0200) != 0;
-    if (kind == opaque || kind == function) return;  // nothing that is read
+    if (kind == opaque) {  // libmatio reads no more than the name
+      element_at(flags.next, end);
+      return;
+    }
 
     const Element dimensions = expect(flags.next, end, int32, "the size of an array is");
-    if (dimensions.size < 8 || dimensions.size % 4 != 0 || dimensions.size > 4 * 32)
+    if (dimensions.size < 8 || dimensions.size % 4 != 0 || dimensions.size > std::uint64_t{4} * 32)
       fail("the number of dimensions is wrong");
     std::vector<std::uint64_t> shape;
     std::uint64_t count = 1;
@@ -137,7 +140,7 @@ class Mat5Check {
       read(name.begin, name_.data(), name_.size());
     }
     const std::string promise = fmt::format("{}", fmt::join(shape, " x "));
-    if (kind == cell) {
+    if (kind == cell || kind == function) {  // a function is an array, too, that libmatio goes into
       check_arrays(name.next, end, count, depth, promise);
     } else if (kind == structure || kind == object) {
       const std::uint64_t at =

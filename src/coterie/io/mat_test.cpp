@@ -328,6 +328,18 @@ TEST_F(Mat, MessagesOfBrokenFiles) {
       broken(huge),
       "a.mat: the file is damaged or unusual: in variable 'X', 1073741824 x 1073741824 values are "
       "promised, but there are 4. Get a new copy, or save it with -v7.");
+  std::string function = huge;  // of which libmatio would make room for every one
+  function[shape - 8] = 16;
+  EXPECT_EQ(
+      broken(function),
+      "a.mat: the file is damaged or unusual: in variable 'X', 1073741824 x 1073741824 arrays are "
+      "promised, but it ends before. Get a new copy, or save it with -v7.");
+  std::string opaque = bytes;  // whose name is longer than the file
+  opaque[shape - 8] = 17;
+  opaque.replace(shape, 8, std::string("\x01\0\0\0\0\0\0\x40", 8));
+  EXPECT_EQ(broken(opaque),
+            "a.mat: the file is damaged or unusual: it ends too early. Get a new copy, or save it "
+            "with -v7.");
   const std::string packed = good(MAT_COMPRESSION_ZLIB);
   EXPECT_EQ(broken(packed.substr(0, packed.size() - 8)),
             "a.mat: the file ends too early. It was cut off; get a whole copy.");

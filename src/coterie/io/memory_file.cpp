@@ -23,6 +23,7 @@ MemoryFile::MemoryFile(MemoryFile&& other) noexcept
 
 std::string MemoryFile::path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): it changes the file
 void MemoryFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = write(descriptor_, bytes.data(), bytes.size());

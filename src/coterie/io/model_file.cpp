@@ -15,6 +15,7 @@
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/model_file_arrays.hpp"
 #include "coterie/io/model_file_check.hpp"
+#include "coterie/io/text.hpp"
 
 namespace coterie {
 namespace {
@@ -23,6 +24,7 @@ using detail::kUserBlock;
 
 constexpr std::string_view kMagic = "coterie model\n";
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+constexpr std::size_t kLongestProblem = 500;                     // characters
 constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 30;  // bytes
 
 // What the block in front says of the HDF5 part behind it.
@@ -175,7 +177,9 @@ Model model_from_bytes(std::string_view bytes, std::string_view name) {
       throw InputError(fmt::format("its contents are not those of version {}", frame.version));
     return model;
   } catch (const InputError& problem) {
-    fail_damaged(name, problem.what());
+    std::string_view what = problem.what();  // may quote the file, whatever is in it
+    if (what.ends_with('.')) what.remove_suffix(1);
+    fail_damaged(name, detail::printable(what, kLongestProblem));
   }
 }
 

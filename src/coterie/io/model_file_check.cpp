@@ -217,7 +217,8 @@ void check_certificate(const Certificate& proof, Index first, Index tasks, Index
               (std::isfinite(proof.dual) || (!bounded && proof.dual < 0)),
           "the certificate has a number that is not finite");
   require(proof.lambda >= 0, "lambda is {}", proof.lambda);
-  require(std::isfinite(proof.bound) && proof.bound >= 0, "the bound of the gap is {}", proof.bound);
+  require(std::isfinite(proof.bound) && proof.bound >= 0, "the bound of the gap is {}",
+          proof.bound);
   require(proof.scale_floor == 0 || proof.scale_floor == 1, "the floor of the scale is {}",
           proof.scale_floor);
   require(std::isfinite(proof.lambda_max) && proof.lambda_max >= 0, "lambda_max is {}",

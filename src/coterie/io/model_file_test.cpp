@@ -353,6 +353,18 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
             "source, or train it anew.");
 }
 
+TEST_F(ModelFile, QuotesWhatIsInAFileSoThatItCanBeShown) {
+  std::string file = detail::write_arrays(random_model(1, {}));
+  for (std::size_t at; (at = file.find("linear")) != file.npos;)
+    file.replace(at, 6, "li\x1b[m\xff");
+  const std::string error = read_error(sealed(std::move(file)));
+  EXPECT_TRUE(error.starts_with("m.h5: is damaged: kernel 'li\\x1b[m\\xff': there is no kernel"))
+      << error;
+  EXPECT_TRUE(
+      error.ends_with("separated by spaces. Copy it again from its source, or train it anew."))
+      << error;
+}
+
 TEST_F(ModelFile, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(error_of([&] { read_model(path("none.h5")); }),
             path("none.h5") + ": cannot be read: No such file or directory.");

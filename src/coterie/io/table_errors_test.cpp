@@ -241,9 +241,12 @@ TEST_F(TableErrors, Libsvm) {
   std::string many;
   for (int i = 0; i < 1001; ++i) many += "1 10000000:1\n";
   EXPECT_EQ(svm(many),
-            "a.svm: 1001 samples of 10000000 features are too many for a dense matrix (1e10 "
-            "entries at most). Choose "
-            "features with --features.");
+            "a.svm: 1001 samples of 10000000 features are too many for a dense matrix from this "
+            "file (1.31e+08 entries at most). Choose features with --features.");
+  EXPECT_EQ(svm("1 10000000:1\n"),  // else 13 bytes would take half a gigabyte
+            "a.svm: 1 samples of 10000000 features are too many for a dense matrix from this file "
+            "(1.13e+06 entries at most). Choose features with --features.");
+  EXPECT_EQ(svm("1 10000000:1\n", {.features = {"f2", "f10000000"}}), "no error");
 }
 
 }  // namespace

@@ -42,23 +42,22 @@ std::errc convert(std::string_view text, double& value) {
 
 }  // namespace
 
-std::string show(std::string_view found) {
-  std::string shown = "'";
-  for (int characters = 0; !found.empty(); ++characters) {
-    if (characters == 40) {
-      shown += "...";
-      break;
-    }
-    const std::size_t length = character_length(found);
-    if (length == 0 || is_control(static_cast<unsigned char>(found[0]))) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(found[0]));
+std::string printable(std::string_view text, std::size_t most) {
+  std::string shown;
+  for (std::size_t characters = 0; !text.empty(); ++characters) {
+    if (characters == most) return shown + "...";
+    const std::size_t length = character_length(text);
+    if (length == 0 || is_control(static_cast<unsigned char>(text[0]))) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     } else {
-      shown += found.substr(0, length);
+      shown += text.substr(0, length);
     }
-    found.remove_prefix(length == 0 ? 1 : length);
+    text.remove_prefix(length == 0 ? 1 : length);
   }
-  return shown + "'";
+  return shown;
 }
+
+std::string show(std::string_view found) { return fmt::format("'{}'", printable(found, 40)); }
 
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");

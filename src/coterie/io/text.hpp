@@ -13,7 +13,10 @@
 
 namespace coterie::detail {
 
-// The text in single quotes, at most 40 characters of it, control characters and broken UTF-8 as \xNN.
+// The text with control characters and broken UTF-8 as \xNN, cut after so many characters.
+std::string printable(std::string_view text, std::size_t most);
+
+// The text in single quotes, at most 40 characters of it, printable.
 std::string show(std::string_view found);
 
 std::string_view trim(std::string_view text);  // without spaces and tabs at its ends

@@ -120,12 +120,12 @@ void ExactKernels::values(Index i, Index j, long double* out) const {
 
 long double ExactKernels::value(Index m, Index i, Index j) const {
   const std::size_t k = static_cast<std::size_t>(m);
-  const long double base =
-      matrices_[k] ? 0 : base_value(bases_[base_of_[k]], i, j);
+  const long double base = matrices_[k] ? 0 : base_value(bases_[base_of_[k]], i, j);
   const long double raw = raw_value(k, base, i, j);
   if (norm_[k].empty()) return raw;
   return i == j ? 1
-                : raw / (norm_[k][static_cast<std::size_t>(i)] * norm_[k][static_cast<std::size_t>(j)]);
+                : raw / (norm_[k][static_cast<std::size_t>(i)] *
+                         norm_[k][static_cast<std::size_t>(j)]);
 }
 
 }  // namespace coterie

@@ -148,7 +148,8 @@ void check_precomputed(const Kernel& kernel, const Matrix& P, Index rows) {
 
 // How many unit roundings the values of a kernel may be off, relative to sqrt(K_ii K_jj). docs/maths.md (47).
 double roundings_of(const Kernel& kernel, Index power, Index features) {
-  const double d = static_cast<double>(kernel.columns.empty() ? features : std::ssize(kernel.columns));
+  const double d =
+      static_cast<double>(kernel.columns.empty() ? features : std::ssize(kernel.columns));
   const double p = static_cast<double>(power);
   switch (kernel.kind) {
     case Kind::gauss:

@@ -28,7 +28,6 @@ std::mutex blas_mutex;
 int blas_users = 0;
 int blas_threads = 1;
 
-
 // Differences of smaller numbers do not overflow.
 constexpr double kFar = 1e307;
 

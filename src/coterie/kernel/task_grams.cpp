@@ -193,7 +193,8 @@ void TaskGrams::root_diagonals(std::span<const Index> rows, double* const* out) 
 }
 
 Matrix TaskGrams::kernel_diagonals() const {
-  std::vector<std::vector<double>> roots(static_cast<std::size_t>(powers_->roots()), std::vector<double>(samples_.size()));
+  std::vector<std::vector<double>> roots(static_cast<std::size_t>(powers_->roots()),
+                                         std::vector<double>(samples_.size()));
   std::vector<double*> out;
   for (std::vector<double>& root : roots) out.push_back(root.data());
   source_->diagonals(samples_, out.data());

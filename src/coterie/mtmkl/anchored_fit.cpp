@@ -136,8 +136,8 @@ class AnchoredSolver {
       B.push_back(x.tasks[static_cast<std::size_t>(u)].H + mu * Matrix::Identity(M_, M_));
       c.row(u) -= x.theta.row(u) * B.back();
     }
-    AnchoredStep step = solve_anchored(
-        {c, B, problem_.anchors, graph_, kappa_, problem_.weights}, gap_tolerance);
+    AnchoredStep step =
+        solve_anchored({c, B, problem_.anchors, graph_, kappa_, problem_.weights}, gap_tolerance);
     pull_inside(step.nu, kappa_);
     // Weights that are those of an anchor stay so to the last bit.
     Matrix inside = step.theta;
@@ -159,10 +159,9 @@ class AnchoredSolver {
                                          alpha(x, i), x.tasks[i].svm.bias, {})
                          : rounded_proof(problem_.grams[i], *svms_[i], x.tasks[i], theta);
     });
-    return join_proofs(tasks, unit, x.theta,
-                       {graph_, kappa_, problem_.anchors, problem_.weights,
-                        std::isinf(problem_.lambda)},
-                       nu);
+    return join_proofs(
+        tasks, unit, x.theta,
+        {graph_, kappa_, problem_.anchors, problem_.weights, std::isinf(problem_.lambda)}, nu);
   }
 
   double predicted_decrease(const Point& x, const Matrix& theta, double mu) const {
@@ -173,9 +172,7 @@ class AnchoredSolver {
     return -(change + penalty(theta) - penalty(x.theta));
   }
 
-  double target(double primal) const {
-    return settings_.gap_tolerance * primal;
-  }
+  double target(double primal) const { return settings_.gap_tolerance * primal; }
 
   // To begin with, curvature that only keeps the model from being flat.
   double least_curvature(const Point& x) const {

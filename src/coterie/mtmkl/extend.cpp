@@ -279,8 +279,9 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
     for (Index u_new = 0; u_new < fit.theta.rows(); ++u_new) unit.push_back(u_new);
     Matrix theta(old, std::ssize(model.kernels));
     for (Index t = 0; t < old; ++t) theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
-    const Proof shares = join_proofs(fit.proofs, unit, fit.theta,
-                                     {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
+    const Proof shares =
+        join_proofs(fit.proofs, unit, fit.theta,
+                    {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
     proof.primal = shares.primal;
     proof.dual = shares.dual;
     proof.gap = shares.gap() / shares.primal;

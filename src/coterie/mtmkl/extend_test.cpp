@@ -188,8 +188,8 @@ std::optional<Case> random_case(std::uint64_t seed, Oddity oddity, const std::st
 void expect_sound(const Case& example, const Model& extended, double tolerance) {
   const Extension& added = extended.extensions.back();
   EXPECT_EQ(added.certificate.status, "converged")
-      << "objective " << added.certificate.primal << ", gap " << added.certificate.gap
-      << ", bound " << added.certificate.bound << ", tolerance " << tolerance;
+      << "objective " << added.certificate.primal << ", gap " << added.certificate.gap << ", bound "
+      << added.certificate.bound << ", tolerance " << tolerance;
   EXPECT_LE(added.certificate.gap, tolerance);
   const Verification check =
       verify_extension(extended, extended.extensions.size() - 1, example.added);

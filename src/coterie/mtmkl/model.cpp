@@ -25,9 +25,9 @@ bool TaskModel::operator==(const TaskModel& o) const {
 
 bool Certificate::operator==(const Certificate& o) const {
   return std::tie(primal, dual, gap, bound, scale_floor, lambda, lambda_max, complete, graph, claim,
-                  status, outer_steps) ==
-             std::tie(o.primal, o.dual, o.gap, o.bound, o.scale_floor, o.lambda, o.lambda_max,
-                      o.complete, o.graph, o.claim, o.status, o.outer_steps) &&
+                  status, outer_steps) == std::tie(o.primal, o.dual, o.gap, o.bound, o.scale_floor,
+                                                   o.lambda, o.lambda_max, o.complete, o.graph,
+                                                   o.claim, o.status, o.outer_steps) &&
          same(nu, o.nu);
 }
 

@@ -37,15 +37,15 @@ struct TaskModel {
 // The proof: primal and dual values with the pair duals that give the latter, docs/maths.md (5).
 struct Certificate {
   double primal = 0, dual = 0;
-  double gap = 0;          // relative to max(scale_floor, primal)
-  double bound = 0;        // of the rounding error of the gap, relative to the same
-  double scale_floor = 0;  // 1 in models of the versions that had this rule
-  double lambda = 0;                     // the number used, possibly infinite
-  double lambda_max = 0;                 // of which lambda is a share, where it is one; else 0
-  bool complete = true;                  // every pair of tasks with weight 1
-  TaskGraph graph;                       // the edges, when not complete
-  Matrix nu;                             // edges x M; no rows when lambda is 0 or infinite
-  Claim claim = Claim::optimum;          // what the gap means
+  double gap = 0;                // relative to max(scale_floor, primal)
+  double bound = 0;              // of the rounding error of the gap, relative to the same
+  double scale_floor = 0;        // 1 in models of the versions that had this rule
+  double lambda = 0;             // the number used, possibly infinite
+  double lambda_max = 0;         // of which lambda is a share, where it is one; else 0
+  bool complete = true;          // every pair of tasks with weight 1
+  TaskGraph graph;               // the edges, when not complete
+  Matrix nu;                     // edges x M; no rows when lambda is 0 or infinite
+  Claim claim = Claim::optimum;  // what the gap means
   std::string status;
   Index outer_steps = 0;
   double scale() const { return std::max(scale_floor, primal); }

@@ -44,8 +44,7 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
   K.set_weights(theta, ridge);
   K.lend(pool.take());
   TaskState state;
-  state.svm =
-      task.solve(start, {.gap_tolerance = svm_gap_tolerance, .keep_going = keep_going});
+  state.svm = task.solve(start, {.gap_tolerance = svm_gap_tolerance, .keep_going = keep_going});
   const Vector beta = task.y().cwiseProduct(state.svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) state.support.push_back(k);

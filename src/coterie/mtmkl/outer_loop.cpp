@@ -34,13 +34,13 @@ constexpr double kNegligible = 0.05;
 struct Iterate {
   Matrix theta;  // units x M
   std::vector<TaskState> tasks;
-  Groups groups;        // of units
-  double primal = 0;    // with the ridges of (53), without the losses of samples left out
-  double plain = 0;     // without ridges
-  double penalty = 0;   // in both
-  double left_out = 0;  // those losses, where they were counted
+  Groups groups;         // of units
+  double primal = 0;     // with the ridges of (53), without the losses of samples left out
+  double plain = 0;      // without ridges
+  double penalty = 0;    // in both
+  double left_out = 0;   // those losses, where they were counted
   bool counted = false;  // over all samples: plain + left_out is the objective of the whole problem
-  Matrix g;             // units x M
+  Matrix g;              // units x M
 };
 
 struct PartProof : Proof {
@@ -190,16 +190,15 @@ class PartSolver {
   // Tied tasks of equal weights, bit for bit.
   Groups equal_weights(const Matrix& theta) const {
     std::vector<bool> equal;
-    for (const Edge& edge : part_.graph)
-      equal.push_back(theta.row(edge.t) == theta.row(edge.s));
+    for (const Edge& edge : part_.graph) equal.push_back(theta.row(edge.t) == theta.row(edge.s));
     return connected_parts(part_.units, part_.graph, equal);
   }
 
  private:
   PartProof joined(const std::vector<TaskProof>& tasks, const Iterate& x, const Matrix& nu) const {
-    PartProof proof{join_proofs(tasks, part_.unit, x.theta,
-                                {part_.graph, kappa_, none_, problem_.weights}, nu),
-                    Vector(std::ssize(tasks))};
+    PartProof proof{
+        join_proofs(tasks, part_.unit, x.theta, {part_.graph, kappa_, none_, problem_.weights}, nu),
+        Vector(std::ssize(tasks))};
     for (std::size_t k = 0; k < tasks.size(); ++k)
       proof.objective[static_cast<Index>(k)] = tasks[k].primal;
     return proof;
@@ -404,10 +403,10 @@ class Loop {
     if (last) inner_tolerance = std::min(inner_tolerance, closeness_of_groups(part_) * target);
     svm_tolerance_ = precise_ ? closest_ : std::clamp(0.01 * gap / x_.plain, closest_, 1e-2);
     svm_tolerance_ = std::max(1e-13, sharpening_ * svm_tolerance_);
-    const ThetaSettings limits{.gap_tolerance = inner_tolerance,
-                               .enough = enough,
-                               .groups = last,
-                               .keep_going = [this] { return keep_going(); }};
+    const ThetaSettings limits{
+        .gap_tolerance = inner_tolerance, .enough = enough, .groups = last, .keep_going = [this] {
+          return keep_going();
+        }};
     if (search(limits, last)) {
       failures_ = 0;
       return;
@@ -489,9 +488,10 @@ class Loop {
   void take_published_step() {
     const double inner_tolerance = std::min(0.1 * gap_, 0.2 * solver_.target(x_));
     if (!enter(Phase::theta_step)) throw Stopped{};
-    const ThetaResult next = solver_.theta_step(
-        x_, solver_.curvatures(x_, 0), state_, {.gap_tolerance = inner_tolerance, .enough = inner_tolerance,
-                        .keep_going = [this] { return keep_going(); }});
+    const ThetaResult next = solver_.theta_step(x_, solver_.curvatures(x_, 0), state_,
+                                                {.gap_tolerance = inner_tolerance,
+                                                 .enough = inner_tolerance,
+                                                 .keep_going = [this] { return keep_going(); }});
     if (!enter(Phase::svms)) throw Stopped{};
     for (std::size_t back = 1; back <= visited_.size() && cycle_ == 0; ++back)
       if ((next.theta - visited_[visited_.size() - back]).cwiseAbs().maxCoeff() < 1e-6 && back > 1)
@@ -519,8 +519,8 @@ class Loop {
     ThetaResult next = solver_.theta_step(x_, solver_.curvatures(x_, mu_), state_, limits);
     enter(Phase::svms);
     if (next.groups == x_.groups) return;
-    Iterate y = solver_.evaluate(next.theta, next.groups,
-                                 solver_.svms().alphas(x_.tasks), svm_tolerance_);
+    Iterate y =
+        solver_.evaluate(next.theta, next.groups, solver_.svms().alphas(x_.tasks), svm_tolerance_);
     if (!take_if_close(std::move(y), std::move(next.nu))) solver_.restore(x_);
   }
 
@@ -530,8 +530,7 @@ class Loop {
     const Matrix& theta = x_.theta;
     std::vector<Index> group(static_cast<std::size_t>(part_.units));
     for (std::size_t g = 0; g < x_.groups.size(); ++g)
-      for (const Index u : x_.groups[g])
-        group[static_cast<std::size_t>(u)] = static_cast<Index>(g);
+      for (const Index u : x_.groups[g]) group[static_cast<std::size_t>(u)] = static_cast<Index>(g);
     std::vector<bool> joined;
     bool any = false;
     for (const Edge& edge : part_.graph) {
@@ -682,10 +681,11 @@ class Loop {
   double check_at_ = infinity;
   bool grew_ = false;     // samples joined after x was evaluated
   bool settled_ = false;  // the groups, by the last theta step
-  bool precise_ = false;  // SVMs are solved as closely as ever, from the first step on that was refused
-  bool far_ = false;      // from knowing which samples matter
+  bool precise_ =
+      false;          // SVMs are solved as closely as ever, from the first step on that was refused
+  bool far_ = false;  // from knowing which samples matter
   int failures_ = 0;
-  int misled_ = 0;  // proofs that doubles promised and a careful look did not confirm
+  int misled_ = 0;               // proofs that doubles promised and a careful look did not confirm
   std::vector<Matrix> visited_;  // by the published algorithm
   Index cycle_ = 0;
   Index outer_steps_ = 0;

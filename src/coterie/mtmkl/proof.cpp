@@ -102,8 +102,7 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   const double k = largest.dot(theta);  // at least every K(theta)_ii
   const double mixed = roundings_of_mix(grams, theta);
   // Of the gradient, (49), and of decision values outside the set.
-  const double E =
-      u * (fit.roundings * (1 + std::sqrt(k) * fit.mass) + (mixed + 2) * k * mass + 4);
+  const double E = u * (fit.roundings * (1 + std::sqrt(k) * fit.mass) + (mixed + 2) * k * mass + 4);
   const double E_outside = u * ((support + mixed + 4) * k * mass + 4 * (1 + std::abs(fit.bias)));
 
   TaskProof proof;
@@ -129,8 +128,8 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   proof.g = state.g;
   proof.g_error.resize(proof.g.size());
   for (Index m = 0; m < proof.g.size(); ++m)
-    proof.g_error[m] = 0.5 * u * (2 * support + grams.powers().term(m).roundings + 8) *
-                       largest[m] * mass * mass;
+    proof.g_error[m] =
+        0.5 * u * (2 * support + grams.powers().term(m).roundings + 8) * largest[m] * mass * mass;
   charge_imbalance(exact_excess(y, fit.alpha), largest, mass, proof);
   charge_indefinite(grams, theta, C, fit.alpha, proof);
   return proof;
@@ -158,12 +157,14 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
     roundings.push_back(exact ? exact->roundings(m) : static_cast<double>(term.power) + 2);
     if (theta[m] > 0) mixed = std::max(mixed, roundings.back());
   }
-  std::vector<std::vector<double>> roots(static_cast<std::size_t>(grams.powers().roots()), std::vector<double>(1));
+  std::vector<std::vector<double>> roots(static_cast<std::size_t>(grams.powers().roots()),
+                                         std::vector<double>(1));
   std::vector<double*> out;
   for (std::vector<double>& root : roots) out.push_back(root.data());
   const auto values = [&](Index i, Index j, long double* K) {
-    if (exact) return exact->values(grams.exact_rows()[static_cast<std::size_t>(i)],
-                                    grams.exact_rows()[static_cast<std::size_t>(j)], K);
+    if (exact)
+      return exact->values(grams.exact_rows()[static_cast<std::size_t>(i)],
+                           grams.exact_rows()[static_cast<std::size_t>(j)], K);
     grams.root_values({&i, 1}, {&j, 1}, out.data(), 1);
     for (Index m = 0; m < M; ++m) {
       const KernelTerm& term = grams.powers().term(m);
@@ -209,8 +210,8 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
                        0.5 * u_long * (2 * count + roundings[at] + 8) * largest[m] * all * all;
   }
   proof.primal = static_cast<double>(squares / 2 + losses);
-  proof.primal_error += 0.5 * all * E + 2 * u * proof.primal +
-                        u_long * static_cast<double>(n + M + 8) * proof.primal;
+  proof.primal_error +=
+      0.5 * all * E + 2 * u * proof.primal + u_long * static_cast<double>(n + M + 8) * proof.primal;
   proof.alpha_sum = all;
   proof.alpha_error = 2 * u * all;
   charge_imbalance(exact_excess(y, alpha), largest, all, proof);
@@ -245,7 +246,9 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
   double penalty = 0;
   double reach = 0;  // of weights: |x|_2 for x in D
   const double p = ties.weights.p();
-  reach = std::isinf(p) ? std::sqrt(static_cast<double>(M)) : p <= 2 ? 1 : std::pow(static_cast<double>(M), 0.5 - 1 / p);
+  reach = std::isinf(p) ? std::sqrt(static_cast<double>(M))
+          : p <= 2      ? 1
+                        : std::pow(static_cast<double>(M), 0.5 - 1 / p);
   for (Index i = 0; i < ties.kappa.size(); ++i) {
     const Edge& edge = ties.graph[static_cast<std::size_t>(i)];
     const auto nu_i = nu.row(i);
@@ -297,9 +300,9 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
     };
     const long double value = least(middle);
     dual += value;
-    dual_error += static_cast<double>(
-        std::max(value - least(middle - off), least(middle + off) - value) +
-        static_cast<long double>(M + 64) * u_long * std::abs(value));
+    dual_error +=
+        static_cast<double>(std::max(value - least(middle - off), least(middle + off) - value) +
+                            static_cast<long double>(M + 64) * u_long * std::abs(value));
   }
   proof.primal = static_cast<double>(primal);
   proof.dual = static_cast<double>(dual);
@@ -310,7 +313,8 @@ Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>&
 void put_inside(Matrix& theta, const WeightSet& weights) {
   const double p = weights.p();
   for (Index i = 0; i < theta.rows(); ++i)
-    if (violation(theta.row(i), p) > u) theta.row(i) /= static_cast<double>(size_of(theta.row(i), p));
+    if (violation(theta.row(i), p) > u)
+      theta.row(i) /= static_cast<double>(size_of(theta.row(i), p));
 }
 
 void pull_inside(Matrix& nu, const Vector& kappa) {

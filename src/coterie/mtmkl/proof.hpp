@@ -23,9 +23,9 @@ struct Proof {
 
 // What one task brings to it, each number with a bound of its error.
 struct TaskProof {
-  double primal = 0, primal_error = 0;     // of its SVM at (theta, w, b), over all samples
-  double alpha_sum = 0, alpha_error = 0;   // 1'alpha; with what y'alpha = 0 lacks
-  Vector g, g_error;                       // -1/2 S^m(alpha)
+  double primal = 0, primal_error = 0;    // of its SVM at (theta, w, b), over all samples
+  double alpha_sum = 0, alpha_error = 0;  // 1'alpha; with what y'alpha = 0 lacks
+  Vector g, g_error;                      // -1/2 S^m(alpha)
 };
 
 // From the SVM as it was solved, whose losses outside its set have been counted.
@@ -40,10 +40,10 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
 // How tasks are tied together. Points 0 .. A-1 of the graph are anchors with given weights, A + u has row u of theta.
 struct Ties {
   const TaskGraph& graph;
-  const Vector& kappa;     // per edge, lambda w_ts; no entries: no ties
-  const Matrix& anchors;   // A x M; no rows: none
+  const Vector& kappa;    // per edge, lambda w_ts; no entries: no ties
+  const Matrix& anchors;  // A x M; no rows: none
   const WeightSet& weights;
-  bool fixed = false;      // theta has no choice
+  bool fixed = false;  // theta has no choice
 };
 
 // The proof of all: task k has row unit[k] of theta.

@@ -17,9 +17,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST(Proof, ShowsOnlyWhatIsCertain) {
   EXPECT_TRUE((Proof{1, 0.9, 0.01}.shows(0.11)));
-  EXPECT_FALSE((Proof{1, 0.9, 0.02}.shows(0.11)));   // the error may hide more
-  EXPECT_TRUE((Proof{1, 1.01, 0.02}.shows(0.1)));    // below 0, but within the error
-  EXPECT_FALSE((Proof{1, 1.05, 0.02}.shows(0.1)));   // so far below 0 that something is wrong
+  EXPECT_FALSE((Proof{1, 0.9, 0.02}.shows(0.11)));  // the error may hide more
+  EXPECT_TRUE((Proof{1, 1.01, 0.02}.shows(0.1)));   // below 0, but within the error
+  EXPECT_FALSE((Proof{1, 1.05, 0.02}.shows(0.1)));  // so far below 0 that something is wrong
 }
 
 // With one kernel of known values everything can be written down: two samples, alpha = (a, a), K = I, f = (a, -a), w'w = 2 a^2.
@@ -47,8 +47,7 @@ TEST(Proof, AnImbalanceIsPaidFor) {
   const TaskGrams grams({Matrix::Identity(2, 2)});
   const Vector y = (Vector(2) << 1, -1).finished();
   const Vector alpha = (Vector(2) << 0.5, 0.4).finished();
-  const TaskProof task =
-      careful_proof(grams, y, Vector::Ones(2), Vector::Ones(1), alpha, 0, {});
+  const TaskProof task = careful_proof(grams, y, Vector::Ones(2), Vector::Ones(1), alpha, 0, {});
   const double before = alpha.sum() - 0.5 * alpha.squaredNorm();
   const double repaired = 0.8 - 0.5 * (0.16 + 0.16);
   EXPECT_GE(task.alpha_error + task.g_error[0], before - repaired);
@@ -120,8 +119,8 @@ TEST(Proof, ATinyCostGivesAModelThatPredicts) {
     const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
     EXPECT_EQ(fitted.fit.status, Status::converged);
     for (std::size_t t = 0; t < prepared.y.size(); ++t) {
-      const Index smaller = std::min((prepared.y[t].array() > 0).count(),
-                                     (prepared.y[t].array() < 0).count());
+      const Index smaller =
+          std::min((prepared.y[t].array() > 0).count(), (prepared.y[t].array() < 0).count());
       EXPECT_GE((fitted.fit.alpha[t].array() > 0).count(), 2 * smaller);
     }
     const Model model = make_model(prepared, problem.settings, fitted, "none");
@@ -148,8 +147,8 @@ TEST(Proof, WhatDoublesCannotDecideIsSaidSo) {
 TEST(Proof, StoppedAtOnceIsStillProved) {
   const RandomProblem problem = random_problem(4, Oddity::none);
   const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
-  const Fitted fitted = fit_prepared(prepared, problem.settings, 1,
-                                     [](const Progress&) { return false; });
+  const Fitted fitted =
+      fit_prepared(prepared, problem.settings, 1, [](const Progress&) { return false; });
   EXPECT_EQ(fitted.fit.status, Status::stopped);
   const Model model = make_model(prepared, problem.settings, fitted, "none");
   const Verification check = verify(model, problem.data);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -29,18 +30,49 @@ struct RandomProblem {
   std::string description = {};
 };
 
-inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
-  Random random(seed);
+// The largest problems there are, and whether settings are drawn that unit tests leave at their defaults.
+struct ProblemRange {
+  Index tasks = 8, samples = 60, kernels = 10;
+  bool all_settings = false;
+};
+
+// C from 1e-3 to 1e4, norms, normalisations and scales, tasks with a C of their own, and graphs.
+template <typename Source>
+void draw_other_settings(Source& random, RandomProblem& problem) {
+  TrainSettings& settings = problem.settings;
+  const double norms[] = {
+      1, 1, 1, 1.0001, 1.01, 1.1, 1.5, 2, 3, 10, std::numeric_limits<double>::infinity()};
+  const char* const normalisations[] = {"cosine", "cosine", "variance", "tail:1", "tail:4", "none"};
+  const char* const scales[] = {"none", "standard", "minmax"};
+  settings.C = std::pow(10, random.uniform(-3, 4));
+  settings.norm = norms[random.below(11)];
+  settings.normalise = normalisations[random.below(6)];
+  settings.scale = scales[random.below(3)];
+  if (random.below(3) == 0)
+    for (const Task& task : problem.data.tasks)
+      if (random.below(4) > 0)
+        problem.extras.task_C[task.name] = std::pow(10, random.uniform(-6, 6));
+  problem.extras.complete = random.below(3) > 0;
+  const Index T = std::ssize(problem.data.tasks);
+  for (Index t = 0; t < T && !problem.extras.complete; ++t)
+    for (Index s = t + 1; s < T; ++s)
+      if (random.below(2) == 0)
+        problem.extras.graph.push_back({t, s, std::pow(10, random.uniform(-3, 3))});
+}
+
+// `random` is a Random, or takes its numbers from elsewhere.
+template <typename Source>
+RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& range = {}) {
   RandomProblem problem;
   Dataset& data = problem.data;
   TrainSettings& settings = problem.settings;
-  const Index T = 1 + random.below(8);
+  const Index T = 1 + random.below(range.tasks);
   const Index d = oddity == Oddity::few_features ? 1 + random.below(3) : 2 + random.below(8);
   std::vector<Index> sizes;
   Index rows = 0;
   for (Index t = 0; t < T; ++t) {
-    Index n = 4 + random.below(57);
-    if (oddity == Oddity::unequal_sizes) n = t % 2 ? 4 : 60;
+    Index n = 4 + random.below(range.samples - 3);
+    if (oddity == Oddity::unequal_sizes) n = t % 2 ? 4 : range.samples;
     sizes.push_back(n);
     rows += n;
   }
@@ -71,7 +103,7 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
     data.tasks[1] = std::move(twin);
   }
 
-  const Index M = 1 + random.below(10);
+  const Index M = 1 + random.below(range.kernels);
   std::string kernels;
   if (oddity == Oddity::few_features) {
     kernels = "linear:raw";
@@ -93,41 +125,32 @@ inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
   settings.lambda = lambdas[random.below(12)];
   if (random.uniform() < 0.2) settings.class_weight = "balanced";
   settings.tolerance = 1e-6;
-  problem.description = "seed " + std::to_string(seed) + ", oddity " +
-                        std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) +
-                        ", C " + std::to_string(settings.C) + ", lambda " + settings.lambda +
-                        ", norm " + std::to_string(static_cast<int>(settings.norm)) + ", kernels " +
-                        settings.kernels;
+  if (range.all_settings) draw_other_settings(random, problem);
+  problem.description =
+      "oddity " + std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) + ", C " +
+      std::to_string(settings.C) + ", lambda " + settings.lambda + ", norm " +
+      std::to_string(settings.norm) + ", normalise " + settings.normalise + ", scale " +
+      settings.scale + ", class weight " + settings.class_weight +
+      (problem.extras.complete ? "" : ", graph") +
+      (problem.extras.task_C.empty() ? "" : ", task C") + ", kernels " + settings.kernels;
   return problem;
 }
 
-// The same with all that users may set beside it: task graphs, C per task, normalisations, scalings, norms, C from 1e-3 to 1e4.
+inline RandomProblem random_problem(std::uint64_t seed, Oddity oddity) {
+  Random random(seed);
+  RandomProblem problem = draw_problem(random, oddity);
+  problem.description = "seed " + std::to_string(seed) + ", " + problem.description;
+  return problem;
+}
+
+// One with all settings, of an oddity of its own.
 inline RandomProblem wild_problem(std::uint64_t seed) {
   Random random(seed + 1'000'003);
-  RandomProblem problem = random_problem(
-      seed, static_cast<Oddity>(random.below(static_cast<Index>(Oddity::count))));
-  TrainSettings& settings = problem.settings;
-  const Index T = std::ssize(problem.data.tasks);
-  settings.C = std::pow(10, random.uniform(-3, 4));
-  const double norms[] = {1, 1, 1, 1.0001, 1.01, 1.1, 1.5, 2, 3, 10, std::numeric_limits<double>::infinity()};
-  settings.norm = norms[random.below(11)];
-  const char* const normalisations[] = {"cosine", "cosine", "variance", "tail:1", "tail:4", "none"};
-  settings.normalise = normalisations[random.below(6)];
-  const char* const scalings[] = {"none", "standard", "minmax"};
-  settings.scale = scalings[random.below(3)];
-  if (random.uniform() < 0.3)
-    for (const Task& task : problem.data.tasks)
-      if (random.uniform() < 0.7) problem.extras.task_C[task.name] = std::pow(10, random.uniform(-6, 6));
-  if (random.uniform() < 0.3 && T > 1) {
-    problem.extras.complete = false;
-    for (Index t = 0; t < T; ++t)
-      for (Index s = t + 1; s < T; ++s)
-        if (random.uniform() < 0.5) problem.extras.graph.push_back({t, s, std::pow(10, random.uniform(-3, 3))});
-  }
-  problem.description = "wild " + problem.description + ", really C " + std::to_string(settings.C) + ", norm " +
-                        std::to_string(settings.norm) + ", " + settings.normalise + ", " + settings.scale +
-                        (problem.extras.complete ? "" : ", graph") +
-                        (problem.extras.task_C.empty() ? "" : ", task C");
+  const auto oddity = static_cast<Oddity>(random.below(static_cast<Index>(Oddity::count)));
+  ProblemRange range;
+  range.all_settings = true;
+  RandomProblem problem = draw_problem(random, oddity, range);
+  problem.description = "wild seed " + std::to_string(seed) + ", " + problem.description;
   return problem;
 }
 

@@ -30,7 +30,8 @@ class Edges {
 
   bool paired() const { return paired_; }
   long double penalty = 0;
-  double error = 0;  // of the penalty, and of dual values that use pair duals slightly outside their balls
+  double error =
+      0;  // of the penalty, and of dual values that use pair duals slightly outside their balls
 
   // Of edge number i. Returns its pair dual; nothing where there is none.
   std::vector<long double> look_at(const Edge& edge, Index i) {
@@ -51,8 +52,9 @@ class Edges {
     penalty += cost;
     error += 1e-18 * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
     // What it costs to scale weights that leave D by rounding back into it.
-    error += 2 * reach_ * static_cast<double>(radius) *
-             (excess_of_weights(t, model_.settings.norm) + excess_of_weights(s, model_.settings.norm));
+    error +=
+        2 * reach_ * static_cast<double>(radius) *
+        (excess_of_weights(t, model_.settings.norm) + excess_of_weights(s, model_.settings.norm));
     std::vector<long double> nu;
     long double squared = 0;
     for (std::size_t m = 0; m < M_; ++m) {
@@ -81,7 +83,7 @@ class Edges {
 struct Sums {
   long double primal = 0, dual = 0;
   double error = 0;
-  std::vector<std::vector<long double>> c;       // [task] -1/2 S + the pull of the pair duals
+  std::vector<std::vector<long double>> c;  // [task] -1/2 S + the pull of the pair duals
   std::vector<std::vector<double>> c_error;
 
   void add(const TaskValues& values, const TaskModel& task, const Certificate& stated,
@@ -156,7 +158,8 @@ Verification verify(const Model& extended, const Dataset& data,
     for (std::size_t& number : part)
       if (number == from) number = part[t];
   }
-  for (std::size_t t = 0; t < T; ++t) {  // min over D: per task, or per part when all its tasks share theta
+  for (std::size_t t = 0; t < T;
+       ++t) {  // min over D: per task, or per part when all its tasks share theta
     if (part[t] != t) continue;
     std::vector<long double> sum(M, 0);
     std::vector<double> error(M, 0);
@@ -193,7 +196,9 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   Verification check;
   const Matrix X = scaled(model, data.X);
   const ExactKernels exact(X, model.kernels, {});
-  check.taken.emplace_back("the weights of older tasks, the scaling and the divisors, of which the extension's problem is made");
+  check.taken.emplace_back(
+      "the weights of older tasks, the scaling and the divisors, of which the extension's problem "
+      "is made");
   check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
   if (!proof.complete)
     check.taken.push_back(fmt::format("the links, {} of them", proof.graph.size()));

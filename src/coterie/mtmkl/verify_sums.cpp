@@ -58,8 +58,8 @@ double indefiniteness(const Kernel& kernel, const ExactKernels& exact, Index m, 
     check.findings.push_back(fmt::format("the matrix of kernel {} is not symmetric on task '{}'",
                                          to_string(kernel), task.name));
   if (!K.allFinite()) {
-    check.findings.push_back(fmt::format("the matrix of kernel {} cannot be normalised on task '{}'",
-                                         to_string(kernel), task.name));
+    check.findings.push_back(fmt::format(
+        "the matrix of kernel {} cannot be normalised on task '{}'", to_string(kernel), task.name));
     return 0;
   }
   const Vector spectrum = eigenvalues(K);
@@ -115,7 +115,8 @@ Least smallest_over_weights(const std::vector<long double>& c, const std::vector
       smallest = std::min(smallest, v);
       negative.push_back(std::max(0.0L, -v));
     }
-    const long double q = std::isinf(p) ? 1 : static_cast<long double>(p) / (static_cast<long double>(p) - 1);
+    const long double q =
+        std::isinf(p) ? 1 : static_cast<long double>(p) / (static_cast<long double>(p) - 1);
     return p == 1 ? smallest : -p_norm(negative, q);
   };
   const long double value = least(0);
@@ -174,8 +175,8 @@ void check_divisors(const Model& model, const Dataset& data, const ExactKernels&
         if (normalisation.kind == Kind::tail)
           tail += scale_on_task(exact, m, task, normalisation, true) / T;
         for (const Index i : task.rows)
-          diagonal = std::max(diagonal,
-                              static_cast<double>(exact.value(static_cast<Index>(m), i, i)));
+          diagonal =
+              std::max(diagonal, static_cast<double>(exact.value(static_cast<Index>(m), i, i)));
         samples = std::max(samples, static_cast<double>(task.size()));
       }
       expected = normalisation.kind == Kind::variance ? variance : std::max(tail, 1e-3 * variance);
@@ -271,8 +272,8 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   };
   long double balance = 0;
   double box = 0;
-  double squares = 0;    // of alpha
-  double weighted = 0;   // sum of C alpha
+  double squares = 0;   // of alpha
+  double weighted = 0;  // sum of C alpha
   bool labels = true;
   bool rows = true;
   bool features = true;
@@ -313,20 +314,21 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     const Index kernel = static_cast<Index>(m);
     const double divisor = model.divisors[kernel];
     for (const Index row : samples.rows)
-      largest[m] = std::max(
-          largest[m], static_cast<double>(std::abs(kernels.exact.value(kernel, row, row))) / divisor);
+      largest[m] =
+          std::max(largest[m],
+                   static_cast<double>(std::abs(kernels.exact.value(kernel, row, row))) / divisor);
     k_largest += largest[m] * task.theta[kernel] * (1 + 1e-12);
     if (theta[m] > 0) roundings = std::max(roundings, kernels.exact.roundings(kernel));
     if (model.kernels[m].kind != Kernel::Kind::precomputed) continue;
     const double amount = indefiniteness(model.kernels[m], kernels.exact, kernel, samples,
-                                         kernels.precomputed, check) / divisor;
+                                         kernels.precomputed, check) /
+                          divisor;
     indefinite += task.theta[kernel] * amount;
     values.S_error[m] += amount * squares;
   }
   const double count = static_cast<double>(task.sample.size());
-  const double E =
-      u_long * ((count + roundings + static_cast<double>(M) + 12) * k_largest * mass +
-                8 * (1 + std::abs(task.bias)));
+  const double E = u_long * ((count + roundings + static_cast<double>(M) + 12) * k_largest * mass +
+                             8 * (1 + std::abs(task.bias)));
 
   long double hinge = 0;
   long double norm_squared = 0;
@@ -341,11 +343,13 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     for (std::size_t k = 0; k < task.sample.size(); ++k) {
       const Index j = task.sample[k];
       kernels.exact.values(row, samples.rows[static_cast<std::size_t>(j)], K.data());
-      const long double beta = static_cast<long double>(task.alpha[static_cast<Index>(k)]) * samples.y[j];
+      const long double beta =
+          static_cast<long double>(task.alpha[static_cast<Index>(k)]) * samples.y[j];
       for (std::size_t m = 0; m < M; ++m) K_beta[m] += beta * K[m];
     }
     const Index at = place[static_cast<std::size_t>(i)];
-    const long double beta_i = at < 0 ? 0.0L : static_cast<long double>(task.alpha[at]) * samples.y[i];
+    const long double beta_i =
+        at < 0 ? 0.0L : static_cast<long double>(task.alpha[at]) * samples.y[i];
     long double f = task.bias;
     for (std::size_t m = 0; m < M; ++m) {
       const long double value = K_beta[m] / model.divisors[static_cast<Index>(m)];
@@ -364,7 +368,8 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   }
   values.primal = norm_squared / 2 + hinge;
   const double size = static_cast<double>(values.primal);
-  values.primal_error += 0.5 * mass * E + (4 * outside + static_cast<double>(n + 8) * u_long) * size +
+  values.primal_error += 0.5 * mass * E +
+                         (4 * outside + static_cast<double>(n + 8) * u_long) * size +
                          indefinite * (squares / 2 + weighted);
   values.alpha_error = excess + static_cast<double>(n) * u_long * mass;
   return values;
@@ -409,8 +414,8 @@ void check_settings(const Model& model, Verification& check) {
   const TrainSettings& settings = model.settings;
   std::vector<Kernel> expected;
   try {
-    expected = prepare_kernels(settings.kernels, parse_normalisation(settings.normalise),
-                               model.features);
+    expected =
+        prepare_kernels(settings.kernels, parse_normalisation(settings.normalise), model.features);
   } catch (const InputError&) {
   }
   if (expected != model.kernels)
@@ -420,10 +425,12 @@ void check_settings(const Model& model, Verification& check) {
   Index own = 0;
   for (const TaskModel& task : model.tasks) own += task.C != settings.C;
   if (own > 0)
-    check.taken.push_back(fmt::format("the C of {} of {} tasks, which is not the {} of the settings",
-                                      own, model.tasks.size(), settings.C));
+    check.taken.push_back(
+        fmt::format("the C of {} of {} tasks, which is not the {} of the settings", own,
+                    model.tasks.size(), settings.C));
   if (!model.certificate.complete)
-    check.taken.push_back(fmt::format("the task graph, of {} edges", model.certificate.graph.size()));
+    check.taken.push_back(
+        fmt::format("the task graph, of {} edges", model.certificate.graph.size()));
 
   const double lambda = model.certificate.lambda;
   const double largest = model.certificate.lambda_max;
@@ -434,7 +441,8 @@ void check_settings(const Model& model, Verification& check) {
           fmt::format("lambda is {:.10g}, not {} as the settings say", lambda, settings.lambda));
     return;
   }
-  if (std::isinf(lambda)) {  // stopped before lambda_max was known, or every positive lambda fuses all
+  if (std::isinf(
+          lambda)) {  // stopped before lambda_max was known, or every positive lambda fuses all
     if (model.certificate.status == "converged" && largest > 0)
       check.findings.push_back(
           fmt::format("lambda is infinite, not {} as the settings say", settings.lambda));
@@ -447,9 +455,10 @@ void check_settings(const Model& model, Verification& check) {
     check.taken.push_back(fmt::format(
         "lambda_max = {:.10g}, whose share lambda is (it comes from a fit of its own)", largest));
   else
-    check.taken.push_back(fmt::format("lambda = {:.10g}, said to be {}: the model does not state "
-                                      "lambda_max",
-                                      lambda, settings.lambda));
+    check.taken.push_back(
+        fmt::format("lambda = {:.10g}, said to be {}: the model does not state "
+                    "lambda_max",
+                    lambda, settings.lambda));
 }
 
 void check_groups(const Model& model, const TaskGraph& graph, Verification& check) {
@@ -463,7 +472,8 @@ void check_groups(const Model& model, const TaskGraph& graph, Verification& chec
   for (const Edge& edge : graph) {
     const std::size_t t = static_cast<std::size_t>(edge.t);
     const std::size_t s = static_cast<std::size_t>(edge.s);
-    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta)) continue;
+    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta))
+      continue;
     if (group[t] != group[s])
       check.findings.push_back(
           fmt::format("tasks '{}' and '{}' are tied and have equal weights, but are not listed as "

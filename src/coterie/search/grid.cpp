@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "coterie/kernel/gram.hpp"
@@ -16,8 +16,8 @@ namespace coterie {
 
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr Index kLongest = 10'000;
+constexpr Index kLongest = 10'000;   // numbers of a list
+constexpr double kMostPoints = 1e6;  // of a grid
 
 [[noreturn]] void fail(const std::string& option, const std::string& part) {
   throw InputError(fmt::format(
@@ -25,6 +25,11 @@ constexpr Index kLongest = 10'000;
       "2^-10..2^10, or a range with the number of points such as 0.01..10:7{}.",
       option, part,
       option == "--lambda" ? ", with 'max' after a number for a share of lambda_max" : ""));
+}
+
+void check_length(std::size_t length, const std::string& option) {
+  if (std::cmp_greater(length, kLongest))
+    throw InputError(fmt::format("{} has more than {} numbers; give fewer.", option, kLongest));
 }
 
 struct Entry {
@@ -118,14 +123,14 @@ std::vector<std::string> split_commas(const std::string& text) {
 
 template <typename T>
 void check_once(const std::vector<T>& values, const std::string& option) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (values[i] == values[j])
-        throw InputError(fmt::format("{} has {} twice; give each value once.", option, values[i]));
+  std::set<T> seen;
+  for (const T& value : values)
+    if (!seen.insert(value).second)
+      throw InputError(fmt::format("{} has {} twice; give each value once.", option, value));
 }
 
 // "1..5": every whole number from 1 to 5. What is something else is left as it is.
-std::string spell_out(const std::string& text) {
+std::string spell_out(const std::string& text, const std::string& option) {
   std::vector<std::string> parts;
   for (const std::string& part : split_commas(text)) {
     const std::size_t dots = part.find("..");
@@ -140,6 +145,7 @@ std::string spell_out(const std::string& text) {
     const double step = *to < *from ? -1 : 1;
     for (double value = *from; value != *to + step; value += step)
       parts.push_back(fmt::format("{}", value));
+    check_length(parts.size(), option);
   }
   return fmt::format("{}", fmt::join(parts, ","));
 }
@@ -147,7 +153,7 @@ std::string spell_out(const std::string& text) {
 ParameterList parse_list(const Method& method, const Parameter& parameter, const std::string& text,
                          bool given) {
   const std::string option = fmt::format("--parameters: {}", parameter.name);
-  const NumberList list = parse_numbers(parameter.whole ? spell_out(text) : text, option);
+  const NumberList list = parse_numbers(parameter.whole ? spell_out(text, option) : text, option);
   ParameterList out{parameter.name, list.values, given};
   for (std::size_t i = 0; i < list.values.size(); ++i) {
     if (list.relative[i])
@@ -161,6 +167,19 @@ ParameterList parse_list(const Method& method, const Parameter& parameter, const
   std::ranges::sort(out.values);
   if (parameter.larger_is_simpler) std::ranges::reverse(out.values);
   return out;
+}
+
+// More could not be fitted, nor even listed.
+void check_points(const Grid& grid) {
+  double points = static_cast<double>(grid.C.size()) * static_cast<double>(grid.lambda.size()) *
+                  static_cast<double>(grid.norm.size()) *
+                  static_cast<double>(grid.normalise.size());
+  for (const ParameterList& list : grid.parameters)
+    points *= static_cast<double>(list.values.size());
+  if (points > kMostPoints)
+    throw InputError(
+        fmt::format("the lists make {:.4g} points to try; {:.4g} are the most. Give shorter lists.",
+                    points, kMostPoints));
 }
 
 // Whether the method has C, lambda, norm or normalise.
@@ -183,11 +202,12 @@ NumberList parse_numbers(const std::string& text, const std::string& option) {
     const std::size_t dots = part.find("..");
     if (dots != std::string::npos) {
       add_range(part, dots, option, list);
-      continue;
+    } else {
+      const Entry entry = parse_entry(part, option, part);
+      list.values.push_back(entry.value);
+      list.relative.push_back(entry.relative);
     }
-    const Entry entry = parse_entry(part, option, part);
-    list.values.push_back(entry.value);
-    list.relative.push_back(entry.relative);
+    check_length(list.values.size(), option);
   }
   return list;
 }
@@ -266,6 +286,7 @@ Grid parse_method_grid(const TrainSettings& settings, const GridText& text,
                                          found != given.end()));
     grid.columns.push_back(parameter.name);
   }
+  check_points(grid);
   return grid;
 }
 

@@ -62,6 +62,7 @@ NumberList parse_numbers(const std::string& text, const std::string& option);
 struct GridPoint {
   Index norm = 0, normalise = 0, C = 0, lambda = 0;
   std::vector<Index> parameters = {};
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 behind a defaulted <=> for a pointer
   auto operator<=>(const GridPoint&) const = default;
 };
 

@@ -94,6 +94,10 @@ TEST(MethodGrid, SaysWhatIsWrong) {
   EXPECT_EQ(message("cmtl", "lambda=1..5"), "--parameters: lambda has '1..5'" + rule);
   EXPECT_EQ(message("cmtl", "lambda=1,1"),
             "--parameters: lambda has 1 twice; give each value once.");
+  EXPECT_EQ(message("cmtl", "clusters=1..6000,1..6000"),
+            "--parameters: clusters has more than 10000 numbers; give fewer.");
+  EXPECT_EQ(message("cmtl", "lambda=1e-5..1e5:1001 clusters=1..1000"),
+            "the lists make 1.001e+06 points to try; 1e+06 are the most. Give shorter lists.");
   EXPECT_EQ(message("cmtl", "lambda=1,0"),
             "--parameters: lambda of --method cmtl is '0'; it must be a finite number > 0.");
   EXPECT_EQ(message("cmtl", "clusters=0..2"),

@@ -81,6 +81,7 @@ TEST(Grid, SaysWhatIsWrong) {
   EXPECT_EQ(message({.C = "1,2,1"}), "--C has 1 twice; give each value once.");
   EXPECT_EQ(message({.C = "1e-9..1:20000"}),
             "--C has '1e-9..1:20000', which is 20000 numbers; 10000 is the most.");
+  EXPECT_EQ(message({.C = "1..2:10000,3"}), "--C has more than 10000 numbers; give fewer.");
   EXPECT_EQ(message({.lambda = "-1"}), "--lambda has -1; it must be at least 0, or 'inf'.");
   EXPECT_EQ(
       message({.lambda = "1,0.1max"}),

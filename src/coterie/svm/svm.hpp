@@ -41,9 +41,10 @@ struct SvmResult {
   double primal = 0;  // 1/2 w'w + sum_i C_i max(0, p_i - y_i (w'x_i + bias))
   double dual = 0;    // p'alpha - 1/2 alpha' Y K Y alpha
   double plain = 0;   // the primal value of this alpha and bias without the ridge
-  double roundings = 0;  // |gradient_i - truth| <= roundings * u * (|p_i| + sqrt(K_ii) mass), u the unit rounding
-  double mass = 0;       // at least sum_j sqrt(K_jj) |beta_j|
-  Index steps = 0;    // two-variable steps
+  double roundings =
+      0;  // |gradient_i - truth| <= roundings * u * (|p_i| + sqrt(K_ii) mass), u the unit rounding
+  double mass = 0;  // at least sum_j sqrt(K_jj) |beta_j|
+  Index steps = 0;  // two-variable steps
   Index newton_steps = 0;
   bool converged = false;
 };

@@ -189,7 +189,9 @@ SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y
     const bool settled = result.converged;
     const double own_gap = result.primal - result.dual;
     double loss = svm.loss_outside(result, TaskSvm::Outside::near);
-    const auto close = [&] { return own_gap + loss <= settings.gap_tolerance * (result.primal + loss); };
+    const auto close = [&] {
+      return own_gap + loss <= settings.gap_tolerance * (result.primal + loss);
+    };
     if (close() || !settled || steps >= settings.max_steps)
       loss = svm.loss_outside(result, TaskSvm::Outside::all);
     result.converged = close();

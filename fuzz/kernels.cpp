@@ -1,0 +1,42 @@
+// The grammar of kernels: what is read is written as a name that reads the same; blocks resolve, values are computed.
+#include <cmath>
+
+#include "coterie/kernel/kernel.hpp"
+#include "target.hpp"
+
+namespace coterie::fuzz {
+namespace {
+
+void check_values(std::vector<Kernel> kernels) {
+  resolve_columns(kernels, {"f1", "f2", "f3", "f-4", "a+b"});
+  Vector x(5), z(5);
+  x << 0.5, 1, 0, 2, 0.25;
+  z << 0, 1.5, 3, 0.125, 1;
+  for (const Kernel& kernel : kernels) {
+    for (const Index column : kernel.columns)
+      require(column >= 0 && column < 5, "columns of a block are those of the data");
+    accepts([&] { kernel_value(kernel, x, z); }, false);
+  }
+}
+
+void fuzz_kernels(Bytes bytes) {
+  accepts(
+      [&] {
+        const std::vector<Kernel> kernels = parse_kernels(bytes);
+        require(!kernels.empty(), "a list has kernels");
+        std::string all;
+        for (const Kernel& kernel : kernels) {
+          const std::string name = to_string(kernel);
+          require(parse_kernels(name) == std::vector<Kernel>{kernel}, "a name reads as its kernel");
+          all += name + ";";
+        }
+        require(parse_kernels(all) == kernels, "a list of names reads as the kernels");
+        check_values(kernels);
+      },
+      false);
+}
+
+const Target kernels_target("kernels", fuzz_kernels);
+
+}  // namespace
+}  // namespace coterie::fuzz
