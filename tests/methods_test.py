@@ -163,13 +163,13 @@ def test_classes_by_pairs(coterie, method):
 def test_the_model_file_says_what_the_method_is(data):
     train(data, "flexclus", "--parameters", "lambda1=0.05")
     head = (data.folder / "m.h5").read_bytes()[:60]
-    assert b"version 3\n" in head
+    assert b"version 4\n" in head
     with h5py.File(data.folder / "m.h5") as file:
         assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05 lambda2=0.1 lambda3=0.1"
         w, shared = file["/method/w"][()], file["/method/shared"][()]
         assert w.shape == shared.shape == (4, 3) and file["/method/claim"][()] == b"optimum"
     train(data, "coterie", "--kernels", "linear")
-    assert b"version 1\n" in (data.folder / "m.h5").read_bytes()[:60]
+    assert b"version 4\n" in (data.folder / "m.h5").read_bytes()[:60]
     with h5py.File(data.folder / "m.h5") as file:
         assert "/method" not in file and "method" not in file["/settings"]
 

@@ -63,7 +63,7 @@ def isotonic(score, probability):
     return {"kind": "isotonic", "slope": 1.0, "offset": 0.0, "score": score, "probability": probability}
 
 
-def calibrate(path, calibrations, version=2):
+def calibrate(path, calibrations, version=4):
     """Adds the calibrations, one per task, to a model file; the version and the checksum are made to match."""
     with h5py.File(path, "r+", libver=("v108", "v108")) as file:
         properties = h5py.h5p.create(h5py.h5p.GROUP_CREATE)

@@ -52,9 +52,9 @@ class Edges {
     penalty += cost;
     error += 1e-18 * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
     // What it costs to scale weights that leave D by rounding back into it.
-    error +=
-        2 * reach_ * static_cast<double>(radius) *
-        (excess_of_weights(t, model_.settings.norm) + excess_of_weights(s, model_.settings.norm));
+    for (const TaskModel* end : {&t, &s})
+      error += 2 * reach_ * static_cast<double>(radius) *
+               within_margin(excess_of_weights(*end, model_.settings.norm), 1);
     std::vector<long double> nu;
     long double squared = 0;
     for (std::size_t m = 0; m < M_; ++m) {
@@ -66,7 +66,7 @@ class Edges {
       note_infeasible(
           check_, excess / static_cast<double>(radius), kMargin,
           fmt::format("the pair dual of tasks '{}' and '{}' leaves its ball", t.name, s.name));
-    error += 2 * reach_ * excess;
+    error += 2 * reach_ * within_margin(excess, static_cast<double>(radius));
     return nu;
   }
 

@@ -94,6 +94,10 @@ long double p_norm(const std::vector<long double>& values, long double p) {
   return largest * std::pow(sum, 1 / p);
 }
 
+double within_margin(double violation, double size) {
+  return violation <= kMargin * size ? violation : 0;
+}
+
 double excess_of_weights(const TaskModel& task, double p) {
   std::vector<long double> theta;
   long double sum = 0;
@@ -254,13 +258,14 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     least = std::min(least, static_cast<double>(theta[m]));
   }
   infeasible(-least, 0, fmt::format("a kernel weight of task '{}' is negative", task.name));
-  const double outside = excess_of_weights(task, p);
+  double outside = excess_of_weights(task, p);
   if (p == 1)
     infeasible(outside, kMargin,
                fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
   else
     infeasible(outside, kMargin,
                fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
+  outside = within_margin(outside, 1);
 
   const Index n = samples.size();
   Index positive = 0;
@@ -301,9 +306,10 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   note(rows, "is another row of the data");
   note(features, "differs from its row of the data");
   const double mass = static_cast<double>(values.alpha_sum);
-  const double excess = static_cast<double>(std::abs(balance));
+  double excess = static_cast<double>(std::abs(balance));
   if (mass > 0)
     infeasible(excess / mass, kMargin, fmt::format("y'alpha of task '{}' is not 0", task.name));
+  excess = within_margin(excess, mass);
 
   // The largest value on the diagonal, per kernel and mixed: what bounds every other.
   std::vector<double> largest(M, 0);

@@ -48,6 +48,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
                           const Kernels& kernels, Index first_row, Verification& check,
                           const std::function<void()>& one_done);
 
+// What a violation costs to repair: nothing beyond the margin, where it is a finding instead.
+double within_margin(double violation, double size);
+
 // How far the weights of a task leave D: |sum - 1| for p = 1, what the norm exceeds 1 by for others.
 double excess_of_weights(const TaskModel& task, double p);
 
