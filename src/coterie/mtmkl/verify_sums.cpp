@@ -240,45 +240,50 @@ Matrix scaled(const Model& model, Matrix X) {
   return X;
 }
 
-TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
-                          const Kernels& kernels, Index first_row, Verification& check,
-                          const std::function<void()>& one_done) {
-  const std::size_t M = model.kernels.size();
-  const double p = model.settings.norm;
-  const auto infeasible = [&](double amount, double allowed, const std::string& what) {
-    note_infeasible(check, amount, allowed, what);
-  };
-  TaskValues values;
-  values.S.assign(M, 0);
-  values.S_error.assign(M, 0);
-  std::vector<long double> theta;
-  double least = 0;
-  for (std::size_t m = 0; m < M; ++m) {
-    theta.push_back(task.theta[static_cast<Index>(m)]);
-    least = std::min(least, static_cast<double>(theta[m]));
-  }
-  infeasible(-least, 0, fmt::format("a kernel weight of task '{}' is negative", task.name));
-  double outside = excess_of_weights(task, p);
-  if (p == 1)
-    infeasible(outside, kMargin,
-               fmt::format("the kernel weights of task '{}' do not add up to 1", task.name));
-  else
-    infeasible(outside, kMargin,
-               fmt::format("the kernel weights of task '{}' leave the unit ball", task.name));
-  outside = within_margin(outside, 1);
+namespace {
 
-  const Index n = samples.size();
-  Index positive = 0;
-  for (Index i = 0; i < n; ++i) positive += samples.y[i] > 0;
-  const auto cost = [&](Index i) {
-    if (model.settings.class_weight != "balanced") return task.C;
-    return task.C * (static_cast<double>(n) /
-                     (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive)));
-  };
+// C_i of a sample.
+class Costs {
+ public:
+  Costs(const Model& model, const TaskModel& task, const Task& samples)
+      : C_(task.C), balanced_(model.settings.class_weight == "balanced"), y_(samples.y) {
+    for (const double y : y_) positive_ += y > 0 ? 1 : 0;
+  }
+  double operator()(Index i) const {
+    if (!balanced_) return C_;
+    const double n = static_cast<double>(y_.size());
+    return C_ * (n / (2 * (y_[i] > 0 ? positive_ : n - positive_)));
+  }
+
+ private:
+  double C_;
+  bool balanced_;
+  const Vector& y_;
+  double positive_ = 0;
+};
+
+// How far the weights leave D, as far as that is repaired.
+double check_weights(const TaskModel& task, double p, Verification& check) {
+  note_infeasible(check, std::max(0.0, -task.theta.minCoeff()), 0,
+                  fmt::format("a kernel weight of task '{}' is negative", task.name));
+  const double outside = excess_of_weights(task, p);
+  note_infeasible(check, outside, kMargin,
+                  fmt::format("the kernel weights of task '{}' {}", task.name,
+                              p == 1 ? "do not add up to 1" : "leave the unit ball"));
+  return within_margin(outside, 1);
+}
+
+// Sums of alpha, and what y'alpha = 0 lacks, as far as that is repaired.
+struct Alphas {
+  long double sum = 0;
+  double squares = 0, weighted = 0;  // of alpha^2, of C alpha
+  double excess = 0;
+};
+Alphas check_alphas(const Model& model, const TaskModel& task, const Task& samples, const Matrix& X,
+                    Index first_row, const Costs& cost, Verification& check) {
+  Alphas out;
   long double balance = 0;
   double box = 0;
-  double squares = 0;   // of alpha
-  double weighted = 0;  // sum of C alpha
   bool labels = true;
   bool rows = true;
   bool features = true;
@@ -290,14 +295,14 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     const Index row = samples.rows[static_cast<std::size_t>(i)];
     if (model.training_row[static_cast<std::size_t>(task.support[k])] != first_row + row)
       rows = false;
-    else if (!(kernels.X.row(row) == model.support_vectors.row(task.support[k])))
+    else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
       features = false;
     balance += static_cast<long double>(alpha) * samples.y[i];
-    values.alpha_sum += alpha;
-    squares += alpha * alpha;
-    weighted += cost(i) * alpha;
+    out.sum += alpha;
+    out.squares += alpha * alpha;
+    out.weighted += cost(i) * alpha;
   }
-  infeasible(box, 0, fmt::format("an alpha of task '{}' leaves its box", task.name));
+  note_infeasible(check, box, 0, fmt::format("an alpha of task '{}' leaves its box", task.name));
   const auto note = [&](bool good, const char* what) {
     if (!good)
       check.findings.push_back(fmt::format("a support vector of task '{}' {}", task.name, what));
@@ -305,39 +310,63 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   note(labels, "has another label in the data");
   note(rows, "is another row of the data");
   note(features, "differs from its row of the data");
-  const double mass = static_cast<double>(values.alpha_sum);
-  double excess = static_cast<double>(std::abs(balance));
+  const double mass = static_cast<double>(out.sum);
+  const double excess = static_cast<double>(std::abs(balance));
   if (mass > 0)
-    infeasible(excess / mass, kMargin, fmt::format("y'alpha of task '{}' is not 0", task.name));
-  excess = within_margin(excess, mass);
+    note_infeasible(check, excess / mass, kMargin,
+                    fmt::format("y'alpha of task '{}' is not 0", task.name));
+  out.excess = within_margin(excess, mass);
+  return out;
+}
 
-  // The largest value on the diagonal, per kernel and mixed: what bounds every other.
-  std::vector<double> largest(M, 0);
-  double k_largest = 0;
-  double roundings = 0;
-  double indefinite = 0;
-  for (std::size_t m = 0; m < M; ++m) {
-    const Index kernel = static_cast<Index>(m);
-    const double divisor = model.divisors[kernel];
+// The largest value on the diagonal, per kernel and mixed, which bounds every other; the roundings of a value; and how far kernels are
+// from positive semidefinite.
+struct Sizes {
+  std::vector<double> largest, indefinite;
+  double mixed = 0, roundings = 0, mixed_indefinite = 0;
+};
+Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
+               const Kernels& kernels, Verification& check) {
+  Sizes out;
+  for (Index m = 0; m < std::ssize(model.kernels); ++m) {
+    const Kernel& kernel = model.kernels[static_cast<std::size_t>(m)];
+    double largest = 0;
     for (const Index row : samples.rows)
-      largest[m] =
-          std::max(largest[m],
-                   static_cast<double>(std::abs(kernels.exact.value(kernel, row, row))) / divisor);
-    k_largest += largest[m] * task.theta[kernel] * (1 + 1e-12);
-    if (theta[m] > 0) roundings = std::max(roundings, kernels.exact.roundings(kernel));
-    if (model.kernels[m].kind != Kernel::Kind::precomputed) continue;
-    const double amount = indefiniteness(model.kernels[m], kernels.exact, kernel, samples,
-                                         kernels.precomputed, check) /
-                          divisor;
-    indefinite += task.theta[kernel] * amount;
-    values.S_error[m] += amount * squares;
+      largest = std::max(largest, static_cast<double>(std::abs(kernels.exact.value(m, row, row))));
+    out.largest.push_back(largest / model.divisors[m] * (1 + 1e-12));
+    out.mixed += out.largest.back() * task.theta[m];
+    if (task.theta[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
+    const bool given = kernel.kind == Kernel::Kind::precomputed;
+    out.indefinite.push_back(
+        given ? indefiniteness(kernel, kernels.exact, m, samples, kernels.precomputed, check) /
+                    model.divisors[m]
+              : 0);
+    out.mixed_indefinite += task.theta[m] * out.indefinite.back();
   }
-  const double count = static_cast<double>(task.sample.size());
-  const double E = u_long * ((count + roundings + static_cast<double>(M) + 12) * k_largest * mass +
-                             8 * (1 + std::abs(task.bias)));
+  return out;
+}
 
+}  // namespace
+
+TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
+                          const Kernels& kernels, Index first_row, Verification& check,
+                          const std::function<void()>& one_done) {
+  const std::size_t M = model.kernels.size();
+  const Index n = samples.size();
+  const Costs cost(model, task, samples);
+  const double outside = check_weights(task, model.settings.norm, check);
+  const Alphas alphas = check_alphas(model, task, samples, kernels.X, first_row, cost, check);
+  const Sizes sizes = sizes_of(model, task, samples, kernels, check);
+  const double mass = static_cast<double>(alphas.sum);
+  const double count = static_cast<double>(task.sample.size());
+  // Of a decision value, as (49).
+  const double E =
+      u_long * ((count + sizes.roundings + static_cast<double>(M) + 12) * sizes.mixed * mass +
+                8 * (1 + std::abs(task.bias)));
+
+  TaskValues values;
+  values.S.assign(M, 0);
   long double hinge = 0;
-  long double norm_squared = 0;
   std::vector<long double> K(M), K_beta(M);
   std::vector<Index> place(static_cast<std::size_t>(n), -1);  // among the support vectors
   for (std::size_t k = 0; k < task.sample.size(); ++k)
@@ -359,25 +388,29 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     long double f = task.bias;
     for (std::size_t m = 0; m < M; ++m) {
       const long double value = K_beta[m] / model.divisors[static_cast<Index>(m)];
-      f += theta[m] * value;
+      f += task.theta[static_cast<Index>(m)] * value;
       values.S[m] += beta_i * value;
     }
     const long double loss = 1 - samples.y[i] * f;
     if (loss > 0) hinge += cost(i) * loss;
     if (loss > -E) values.primal_error += cost(i) * E;
   }
+  long double norm_squared = 0;
   for (std::size_t m = 0; m < M; ++m) {
-    norm_squared += theta[m] * values.S[m];
-    values.S_error[m] += u_long * (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
-                             largest[m] * mass * mass +
-                         2 * excess * largest[m] * (mass + excess);
+    norm_squared += task.theta[static_cast<Index>(m)] * values.S[m];
+    values.S_error.push_back(u_long *
+                                 (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
+                                 sizes.largest[m] * mass * mass +
+                             2 * alphas.excess * sizes.largest[m] * (mass + alphas.excess) +
+                             sizes.indefinite[m] * alphas.squares);
   }
   values.primal = norm_squared / 2 + hinge;
-  const double size = static_cast<double>(values.primal);
-  values.primal_error += 0.5 * mass * E +
-                         (4 * outside + static_cast<double>(n + 8) * u_long) * size +
-                         indefinite * (squares / 2 + weighted);
-  values.alpha_error = excess + static_cast<double>(n) * u_long * mass;
+  values.primal_error +=
+      0.5 * mass * E +
+      (4 * outside + static_cast<double>(n + 8) * u_long) * static_cast<double>(values.primal) +
+      sizes.mixed_indefinite * (alphas.squares / 2 + alphas.weighted);
+  values.alpha_sum = alphas.sum;
+  values.alpha_error = alphas.excess + static_cast<double>(n) * u_long * mass;
   return values;
 }
 
