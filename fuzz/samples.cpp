@@ -36,7 +36,7 @@ TableOptions choose_options(std::uint8_t flags, Bytes file) {
   if ((flags & 4) != 0) options.task = word(line, 1);
   if ((flags & 8) != 0) options.drop = {word(line, 2)};
   if ((flags & 16) != 0) options.features = {word(line, 3), word(line, 1)};
-  if ((flags & 32) != 0) options.features.push_back("f3");
+  if ((flags & 32) != 0) options.features.emplace_back("f3");
   return options;
 }
 
