@@ -95,8 +95,10 @@ std::string advice(const Extension& added) {
         "--tolerance.",
         reached);
   if (proof.status == to_string(Status::precision))
-    return fmt::format("rounding decides (the gap is known to within {:.1e}): {}. {}", proof.bound,
-                       reached, kPrecisionAdvice);
+    return fmt::format(
+        "rounding hides what is asked for (it leaves {:.1e} of the gap open): {}. "
+        "Extend again with a smaller --lambda or a larger --tolerance.",
+        proof.bound, reached);
   return fmt::format(
       "stopped after {}: {}. Extend again with a larger --max-steps or a larger --tolerance.",
       plural(proof.outer_steps, "outer step"), reached);

@@ -102,10 +102,13 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const coterie::InputError& error) {
     return fail(error.what(), exit_bad_input);
+  } catch (const BrokenPipe&) {
+    return exit_failed;
   } catch (const std::bad_alloc&) {
     return fail("out of memory: use fewer rows, tasks or kernels.", exit_failed);
   } catch (const std::system_error& error) {  // fmt::print, for one
     const bool lost = std::ferror(stdout) != 0;
+    if (lost && error.code() == std::errc::broken_pipe) return exit_failed;  // as `| head` wants it
     return fail(lost ? fmt::format("standard output cannot be written: {}.", error.code().message())
                      : error.what(),
                 exit_failed);

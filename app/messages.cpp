@@ -34,6 +34,7 @@ void guard_standard_streams() {
 namespace {
 
 [[noreturn]] void fail_output(int reason) {
+  if (reason == EPIPE) throw BrokenPipe{};
   throw OutputError(fmt::format("standard output cannot be written{}.",
                                 reason == 0 ? "" : fmt::format(": {}", std::strerror(reason))));
 }

@@ -20,7 +20,10 @@ void tell(fmt::format_string<Values...> text, Values&&... values) {
 // which would then get our messages. A closed pipe is an error of write, not a signal that ends the program.
 void guard_standard_streams();
 
-// To standard output. These throw OutputError when something there could not be written.
+// Whoever read standard output has seen enough, as `| head` has: the program ends without a word.
+struct BrokenPipe {};
+
+// To standard output. These throw BrokenPipe, or OutputError when something there could not be written.
 void print_text(std::string_view text);
 void check_standard_output();
 

@@ -238,7 +238,7 @@ void check_output(const std::string& path, const std::string& what,
   const std::string folder = parent.empty() ? "." : parent.string();
   const bool exists = fs::exists(path, ignored);
   const bool is_file =  // /dev/stdout may be one, but is written as it is
-      !path.starts_with("/dev/") && (!exists || fs::is_regular_file(path, ignored));
+      !is_device(path) && (!exists || fs::is_regular_file(path, ignored));
   if (is_file && !fs::is_directory(folder, ignored))
     throw InputError(fmt::format(
         "{}{}the folder {} does not exist; make it first, or choose another place.", option,

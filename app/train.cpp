@@ -33,7 +33,8 @@ constexpr const char* without_probabilities =
     "stopped before probabilities were learnt; the model has none.";
 
 // Why the fit ended short of its tolerance, and what to do.
-std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle) {
+std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle,
+                   double coarseness) {
   const Certificate& proof = model.certificate;
   const std::string reached =
       fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, model.settings.tolerance);
@@ -56,7 +57,8 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
     why = "the solver found no step that lowers the objective further";
     what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
   } else if (proof.status == to_string(Status::precision)) {
-    why = fmt::format("rounding decides (the gap is known to within {:.1e})", proof.bound);
+    why = fmt::format("rounding hides what is asked for (it leaves {:.1e} of the gap open)",
+                      std::max(proof.bound, coarseness));
     what = kPrecisionAdvice;
   }
   if (lambda_changed)
@@ -74,6 +76,7 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
     Json out = json_fit(model);
     if (fitted.lambda_max > 0) out["lambda_max"] = json_number(fitted.lambda_max);
     if (fitted.fit.cycle > 0) out["cycle"] = fitted.fit.cycle;
+    if (!model.kernels.empty()) out["theta_iterations"] = fitted.fit.theta_iterations;
     out["seconds"] = seconds;
     out["phases"] = {
         {"read", phases.read}, {"gram", phases.gram}, {"fit", phases.fit}, {"write", phases.write}};
@@ -164,8 +167,8 @@ int run_train(const TrainOptions& options) {
   const bool lambda_changed = fit.status() == Status::stopped && std::isinf(fitted.lambda) &&
                               parse_lambda(settings.lambda).relative;
   tell("warning: {} Written to {} with status '{}'.\n",
-       advice(model, monitor, lambda_changed, fitted.fit.cycle), options.model_path,
-       model.certificate.status);
+       advice(model, monitor, lambda_changed, fitted.fit.cycle, fitted.fit.coarseness),
+       options.model_path, model.certificate.status);
   return exit_short;
 }
 

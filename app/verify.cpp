@@ -82,7 +82,8 @@ void print_verification(const Part& part, const Verification& check, bool weight
   if (weights_are_shared)
     fmt::print("; groups share their weights exactly: {}", check.groups_exact ? "yes" : "no");
   fmt::print("\n");
-  fmt::print("  rounding of this check: at most {} of the relative gap\n", small(check.bound));
+  fmt::print("  the rounding of this check can change the relative gap by {} at most\n",
+             small(check.bound));
   for (const std::string& taken : check.taken)
     fmt::print("  taken from the model, not checked: {}\n", taken);
   if (check.findings.empty())

@@ -50,8 +50,11 @@ void fuzz_problem(Bytes bytes) {
     const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
     const Model model = make_model(prepared, problem.settings, fitted, "");
     require(model_from_bytes(model_to_bytes(model), "model") == model, "a fit gives a sound model");
+    require(fitted.fit.status == Status::converged || fitted.fit.status == Status::precision,
+            "a fit converges, or rounding is in the way");
     if (fitted.fit.status != Status::converged) return;
-    require(fitted.fit.gap <= problem.settings.tolerance, "what has converged has a small gap");
+    require(fitted.fit.gap + fitted.fit.bound <= problem.settings.tolerance,
+            "what has converged has a small gap, rounding included");
     const Verification check = verify(model, problem.data);
     if (check.findings.empty()) return;
     std::fprintf(stderr, "%s\n", problem.description.c_str());

@@ -11,6 +11,7 @@ namespace {
 using Real = boost::multiprecision::float128;
 
 Real raw_value(const Kernel& kernel, const Matrix& X, Index i, Index j) {
+  if (kernel.kind == Kernel::Kind::precomputed) throw InputError("not for precomputed kernels");
   Real sum = 0;
   const Index d = kernel.columns.empty() ? X.cols() : std::ssize(kernel.columns);
   for (Index k = 0; k < d; ++k) {
@@ -21,13 +22,15 @@ Real raw_value(const Kernel& kernel, const Matrix& X, Index i, Index j) {
       sum += (x - z) * (x - z);
     else if (kernel.kind == Kernel::Kind::laplace)
       sum += abs(x - z);
+    else if (kernel.kind == Kernel::Kind::chi2)
+      sum += x + z > 0 ? 2 * x * z / (x + z) : Real(0);
     else
       sum += x * z;
   }
   const Real s = kernel.parameter;
   if (kernel.kind == Kernel::Kind::gauss) return exp(-sum / (2 * s * s));
   if (kernel.kind == Kernel::Kind::laplace) return exp(-sum / s);
-  if (kernel.kind == Kernel::Kind::linear) return sum;
+  if (kernel.kind != Kernel::Kind::poly) return sum;
   Real power = 1;
   for (int k = 0; k < static_cast<int>(kernel.parameter); ++k) power *= sum + kernel.offset;
   return power;

@@ -553,6 +553,11 @@ Verification verify_linear(const Model& model, const Dataset& data,
   check_scaling(model, data, check.findings);
   if (model.settings.map != "none")
     check_divisors(model, data, ExactKernels(X, model.kernels, precomputed), check.findings);
+  if (model.settings.map != "none")
+    for (const TaskModel& task : model.tasks)
+      if (!(task.theta.array() == 1.0 / static_cast<double>(model.kernels.size())).all())
+        check.findings.push_back(fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
+  check.taken.emplace_back("that sums over features round by less than 1e-7 of the objective");
   const Stated stated = state(model, data, X, check, one_done);
   check_clusters(model, stated.W, stated.shared, check);
   const Losses losses = losses_of(model, stated, check);

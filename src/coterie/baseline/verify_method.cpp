@@ -138,7 +138,8 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   if (!shape.fixed) dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
   // The weights c_t follow the objectives, whose errors they carry on.
   error += std::abs(shape.power - 1) * error +
-           1e-17 * static_cast<double>(T + M) * static_cast<double>(primal);
+           64 * static_cast<double>(std::numeric_limits<long double>::epsilon()) *
+               static_cast<double>(T + M) * static_cast<double>(primal);
   compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
   check_groups(model, check);
   return check;

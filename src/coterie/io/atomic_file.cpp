@@ -193,14 +193,17 @@ void discard_unfinished_file() noexcept {
   if (unfinished_is_set) unlink(unfinished.data());
 }
 
+bool is_device(const std::string& path) {
+  return path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+}
+
 void write_file_atomically(const std::string& path,
                            const std::function<void(const ByteSink&)>& write) {
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
     throw OutputError(path + ": cannot be written: this is a folder.");
-  if (path.starts_with("/dev/") || (exists && !S_ISREG(status.st_mode)))
-    return write_directly(path, write);
+  if (is_device(path) || (exists && !S_ISREG(status.st_mode))) return write_directly(path, write);
   if (exists && access(path.c_str(), W_OK) != 0) fail(path, errno);
 
   const std::filesystem::path target = output_target(path);

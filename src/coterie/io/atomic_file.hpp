@@ -33,4 +33,7 @@ void write_file_atomically(const std::string& path, std::string_view contents);
 // Removes the temporary file that is being written at this moment, if there is one. For signal handlers that end the process.
 void discard_unfinished_file() noexcept;
 
+// A name that is written to as it is, such as /dev/stdout: nothing there can be replaced by another file.
+bool is_device(const std::string& path);
+
 }  // namespace coterie

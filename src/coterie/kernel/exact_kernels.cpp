@@ -49,8 +49,8 @@ ExactKernels::ExactKernels(Matrix X, std::vector<Kernel> kernels,
         roundings_of(kernel, kernel.columns.empty() ? X_.cols() : std::ssize(kernel.columns)));
     if (kernel.raw || is_distance(kernel.kind)) continue;
     for (Index i = 0; i < (given ? matrices_[m]->rows() : X_.rows()); ++i)
-      norm_[m].push_back(
-          std::sqrt(raw_value(m, given ? 0 : base_value(bases_[base_of_[m]], i, i), i, i)));
+      norm_[m].push_back(std::sqrt(given ? static_cast<long double>((*matrices_[m])(i, i))
+                                         : base_value(bases_[base_of_[m]], i, i) + kernel.offset));
   }
 }
 
@@ -80,23 +80,28 @@ long double ExactKernels::base_value(const Base& base, Index i, Index j) const {
   return sum;
 }
 
-long double ExactKernels::raw_value(std::size_t m, long double base, Index i, Index j) const {
+// From the base value; of a normalised kernel that is divided by the norms first, so that no power is too large for a number.
+long double ExactKernels::from_base(std::size_t m, long double base, Index i, Index j) const {
   const Kernel& kernel = kernels_[m];
   const long double s = kernel.parameter;
   switch (kernel.kind) {
-    case Kind::poly:
-      return power(base + kernel.offset, static_cast<int>(kernel.parameter));
     case Kind::gauss:
       return std::exp(-base / (2 * s * s));
     case Kind::laplace:
       return std::exp(-base / s);
     case Kind::precomputed: {  // the symmetric part is what is learnt with
       const Matrix& P = *matrices_[m];
-      return (static_cast<long double>(P(i, j)) + P(j, i)) / 2;
+      base = (static_cast<long double>(P(i, j)) + P(j, i)) / 2;
+      break;
     }
     default:
-      return base;
+      base += kernel.offset;
   }
+  if (!kernel.raw) {
+    if (i == j) return 1;
+    base /= norm_[m][static_cast<std::size_t>(i)] * norm_[m][static_cast<std::size_t>(j)];
+  }
+  return kernel.kind == Kind::poly ? power(base, static_cast<int>(kernel.parameter)) : base;
 }
 
 void ExactKernels::values(Index i, Index j, long double* out) const {
@@ -109,23 +114,12 @@ void ExactKernels::values(Index i, Index j, long double* out) const {
   }
   for (std::size_t b = 0; b < bases_.size(); ++b)
     base[b] = bases_[b].kind == Kind::precomputed ? 0 : base_value(bases_[b], i, j);
-  for (std::size_t m = 0; m < kernels_.size(); ++m) {
-    out[m] = raw_value(m, base[base_of_[m]], i, j);
-    if (norm_[m].empty()) continue;
-    out[m] = i == j ? 1
-                    : out[m] / (norm_[m][static_cast<std::size_t>(i)] *
-                                norm_[m][static_cast<std::size_t>(j)]);
-  }
+  for (std::size_t m = 0; m < kernels_.size(); ++m) out[m] = from_base(m, base[base_of_[m]], i, j);
 }
 
 long double ExactKernels::value(Index m, Index i, Index j) const {
   const std::size_t k = static_cast<std::size_t>(m);
-  const long double base = matrices_[k] ? 0 : base_value(bases_[base_of_[k]], i, j);
-  const long double raw = raw_value(k, base, i, j);
-  if (norm_[k].empty()) return raw;
-  return i == j ? 1
-                : raw / (norm_[k][static_cast<std::size_t>(i)] *
-                         norm_[k][static_cast<std::size_t>(j)]);
+  return from_base(k, matrices_[k] ? 0 : base_value(bases_[base_of_[k]], i, j), i, j);
 }
 
 }  // namespace coterie

@@ -33,14 +33,15 @@ class ExactKernels {
     std::vector<Index> columns;
   };
   long double base_value(const Base& base, Index i, Index j) const;
-  long double raw_value(std::size_t m, long double base, Index i, Index j) const;
+  long double from_base(std::size_t m, long double base, Index i, Index j) const;
 
   Matrix X_;
   std::vector<Kernel> kernels_;
   std::vector<const Matrix*> matrices_;  // [kernel], of precomputed ones
   std::vector<Base> bases_;
-  std::vector<std::size_t> base_of_;            // [kernel]
-  std::vector<std::vector<long double>> norm_;  // [kernel][row] sqrt(k(x,x)); empty where it is 1
+  std::vector<std::size_t> base_of_;  // [kernel]
+  std::vector<std::vector<long double>>
+      norm_;  // [kernel][row] sqrt of the base value; empty where it is 1
   std::vector<double> roundings_;
 };
 

@@ -215,9 +215,7 @@ double check_positive(const Kernel& kernel, const Matrix& K, const Task& task) {
         "kernel '{}' is not positive semidefinite on task '{}': its eigenvalues run from {:.6g} to "
         "{:.6g}. Add a multiple of the identity to the matrix, or use another kernel.",
         to_string(kernel), task.name, least, most));
-  const double rounding = 8 * static_cast<double>(K.rows()) *
-                          std::numeric_limits<double>::epsilon() * std::max(most, -least);
-  return least < -rounding ? -least : 0;
+  return negative_part(spectrum);
 }
 
 // Some rows of a symmetric matrix from their diagonal on, and their mirror images: no two strips touch the same entries.
@@ -266,6 +264,13 @@ std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
 }
 
 }  // namespace
+
+double negative_part(ConstVectorRef spectrum) {
+  if (spectrum.size() == 0) return 0;
+  const double rounding = 2 * static_cast<double>(spectrum.size()) *
+                          std::numeric_limits<double>::epsilon() * spectrum.cwiseAbs().maxCoeff();
+  return std::max(0.0, rounding - spectrum.minCoeff());
+}
 
 Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
                        const Normalisation& normalisation, int threads) {

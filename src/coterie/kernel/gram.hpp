@@ -72,6 +72,9 @@ Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Ke
                        const Normalisation& normalisation, int threads);
 void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors);
 
+// How far a matrix may be from positive semidefinite, given its eigenvalues as they were computed: these are off by rounding.
+double negative_part(ConstVectorRef spectrum);
+
 // Kernel values between rows of A and rows of B (a.rows x b.rows), for prediction; divided by nothing but the norms.
 // Not for precomputed kernels. B should be the samples of the model: distances are computed around their mean.
 Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B);

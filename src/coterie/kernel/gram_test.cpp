@@ -1,10 +1,12 @@
 #include "coterie/kernel/gram.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
+#include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
 #include "coterie/math/random.hpp"
@@ -623,6 +625,47 @@ TEST(Decay, DependsOnTheValueAlone) {
     EXPECT_EQ(all[i], alone);
     EXPECT_NEAR(all[i], std::exp(-0.3 * x[i]), 1e-15);
   }
+}
+
+// docs/maths.md (47), against long double: data near and far from the origin, near duplicates, chains of widths.
+TEST(Gram, RoundingOfValuesIsWithinItsBound) {
+  Random random(11);
+  double closest = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    const double scale = std::pow(10, random.uniform(-3, 3));
+    const double shift = trial % 2 ? 0 : 100 * random.uniform();
+    Dataset data;
+    data.X.resize(24, 3);
+    for (Index i = 0; i < 24; ++i)
+      for (Index j = 0; j < 3; ++j) data.X(i, j) = scale * (shift + std::abs(random.normal()));
+    for (Index i = 1; i < 8; ++i)
+      data.X.row(i) = data.X.row(0) * (1 + std::pow(10, -2.0 * static_cast<double>(i)));
+    data.features = {"f1", "f2", "f3"};
+    Task task{"t", "-1", "1", {}, Vector::Ones(24)};
+    for (Index i = 0; i < 24; ++i) task.rows.push_back(i);
+    data.tasks = {task};
+    const std::string s = fmt::format("{}", scale);
+    std::string list = "linear linear:raw poly:3:1 poly:5:raw chi2";
+    for (const int power : {1, 2, 4, 8, 16, 32, 64, 128})
+      list += fmt::format(" gauss:{0} laplace:{0}", scale * power / 16);
+    const std::vector<Kernel> kernels = prepare_kernels(list, {}, data.features);
+    const Grams grams = compute_grams(data, kernels, {}, {}, 1);
+    const ExactKernels exact(data.X, kernels, {});
+    for (Index m = 0; m < std::ssize(kernels); ++m) {
+      const Matrix K = grams.tasks[0].kernel(m);
+      const double u = std::numeric_limits<double>::epsilon() / 2;
+      for (Index i = 0; i < 24; ++i)
+        for (Index j = 0; j < 24; ++j) {
+          const double off = std::abs(static_cast<double>(K(i, j) - exact.value(m, i, j)));
+          const double size =
+              std::sqrt(static_cast<double>(exact.value(m, i, i) * exact.value(m, j, j)));
+          const double allowed = grams.tasks[0].powers().term(m).roundings * u * size;
+          EXPECT_LE(off, allowed) << to_string(kernels[static_cast<std::size_t>(m)]);
+          closest = std::max(closest, off / allowed);
+        }
+    }
+  }
+  EXPECT_GT(closest, 0.01);  // the bound is not so loose that it says nothing
 }
 
 }  // namespace

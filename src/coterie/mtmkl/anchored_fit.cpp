@@ -196,7 +196,6 @@ class AnchoredSolver {
 
   Matrix no_duals() const { return Matrix::Zero(std::ssize(graph_), M_); }
 
- private:
   double penalty(const Matrix& theta) const {
     double sum = 0;
     for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -209,6 +208,7 @@ class AnchoredSolver {
     return sum;
   }
 
+ private:
   const AnchoredTasks& problem_;
   const FitSettings& settings_;
   Index A_, U_, M_;
@@ -272,7 +272,9 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
     const double predicted = solver.predicted_decrease(x, next.theta, mu);
     bool accepted = false;
     double length = 1;
-    for (int trial = 0; trial < 4 && !accepted; ++trial) {
+    const Matrix d = next.theta - x.theta;
+    const double slope = x.g.cwiseProduct(d).sum();
+    for (int trial = 0; trial < 6 && !accepted; ++trial) {
       const Matrix theta = length == 1 ? next.theta : x.theta + length * (next.theta - x.theta);
       Point y = solver.evaluate(theta, length == 1 ? next.joined : solver.apart(),
                                 solver.alphas_at(x, theta));
@@ -281,10 +283,15 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
       const double gap_there = y.primal - dual_there;
       // The step is taken if the objective falls as the model promises, or the proof is closer by half than ever; close to the optimum, where
       // neither can be told from rounding, if it stays close.
-      accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
+      const bool falls = actual > 1e-14 * std::abs(x.primal);
+      accepted = (falls && (trial > 0 || actual >= 1e-3 * predicted)) ||
                  gap_there <= 0.5 * best_gap || (close && gap_there <= solver.target(y.primal));
-      if (!accepted) {
-        length *= std::clamp(0.5 * predicted / std::max(1e-300, predicted - actual), 0.1, 0.5);
+      if (!accepted) {  // to where the tangents at its ends meet, as in the joint fit (outer_loop.cpp)
+        const double slope_there = y.g.cwiseProduct(d).sum();
+        const double change =
+            (y.primal - solver.penalty(y.theta)) - (x.primal - solver.penalty(x.theta));
+        const double meet = (length * slope_there - change) / std::max(1e-300, slope_there - slope);
+        length = std::clamp(meet, 1e-4 * length, 0.7 * length);
         continue;
       }
       settled =

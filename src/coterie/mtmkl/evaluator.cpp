@@ -48,6 +48,14 @@ Evaluator::~Evaluator() {
   for (TaskSvm* svm : svms_) svm->gram().watch({});
 }
 
+void Evaluator::discard() {
+  svms_.clear();
+  for (const Index t : tasks_) {
+    workspace_.tasks[static_cast<std::size_t>(t)].reset();
+    workspace_.last[static_cast<std::size_t>(t)] = {};
+  }
+}
+
 template <typename AtTask>
 std::vector<TaskState> Evaluator::gather(const AtTask& at_task) {
   std::vector<TaskState> states(svms_.size());
@@ -92,6 +100,10 @@ void Evaluator::remember(const Matrix& theta, const std::vector<TaskState>& stat
     const std::size_t t = static_cast<std::size_t>(tasks_[k]);
     workspace_.last[t] = {theta.row(row_[k]), problem_.C[t], states[k]};
   }
+}
+
+void Evaluator::forget() {
+  for (const Index t : tasks_) workspace_.last[static_cast<std::size_t>(t)] = {};
 }
 
 void Evaluator::restore(const Matrix& theta) {

@@ -20,6 +20,9 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
+  // Forgets all SVMs, which may have been stopped midway; nothing may be asked of it then.
+  void discard();
+
   // Of every task's kernel, (53); 0 at first.
   void set_ridges(Vector ridge) { ridge_ = std::move(ridge); }
   const Vector& ridges() const { return ridge_; }
@@ -36,6 +39,7 @@ class Evaluator {
   std::vector<TaskState> resume(const Matrix& theta, const std::vector<Vector>& start,
                                 double svm_tolerance);
   void remember(const Matrix& theta, const std::vector<TaskState>& states);
+  void forget();
 
   // The Gram matrices at these weights again, after others were tried.
   void restore(const Matrix& theta);

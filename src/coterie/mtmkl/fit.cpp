@@ -49,6 +49,27 @@ std::string to_string(Status status) {
   return "";
 }
 
+namespace {
+
+// Of several parts the one that most needs a word.
+int rank(Status status) {
+  switch (status) {
+    case Status::converged:
+      return 0;
+    case Status::step_limit:
+      return 1;
+    case Status::stalled:
+      return 2;
+    case Status::precision:
+      return 3;
+    case Status::stopped:
+      break;
+  }
+  return 4;
+}
+
+}  // namespace
+
 Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
         const WarmStart& start, Workspace* workspace) {
   const SingleThreadedBlas guard;
@@ -85,13 +106,16 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   fit.bias.resize(T);
   fit.task_objective.resize(T);
   fit.nu = Matrix::Zero(std::ssize(problem.graph), M);
+  long double primal = 0;
+  long double dual = 0;
   double error = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part& part = parts[k];
     PartResult& result = results[k];
-    fit.primal += result.proof.primal;
-    fit.dual += result.proof.dual;
+    primal += result.proof.primal;
+    dual += result.proof.dual;
     error += result.proof.error;
+    fit.coarseness = std::max(fit.coarseness, result.coarseness);
     fit.outer_steps = std::max(fit.outer_steps, result.outer_steps);
     fit.svm_solves += result.svm_solves;
     fit.cycle = std::max(fit.cycle, result.cycle);
@@ -112,11 +136,13 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
           members.push_back(part.tasks[i]);
       fit.groups.push_back(std::move(members));
     }
-    if (result.status != Status::converged && fit.status != Status::stopped)
-      fit.status = result.status;
+    if (rank(result.status) > rank(fit.status)) fit.status = result.status;
   }
   std::sort(fit.groups.begin(), fit.groups.end());
-  fit.gap = (fit.primal - fit.dual) / fit.primal;
+  fit.primal = static_cast<double>(primal);
+  fit.dual = static_cast<double>(dual);
+  error += 4 * std::numeric_limits<double>::epsilon() * (fit.primal + std::abs(fit.dual));
+  fit.gap = static_cast<double>((primal - dual) / primal);
   fit.bound = error / fit.primal;
   return fit;
 }

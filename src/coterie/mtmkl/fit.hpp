@@ -73,6 +73,8 @@ struct Fit {
   Index svm_solves = 0, theta_iterations = 0;
   Index cycle =
       0;  // the published algorithm came back to weights it had so many steps before; 0: it did not
+  double coarseness =
+      0;  // what rounding left open of the gap where that was in the way: with Status::precision
   Claim claim = Claim::optimum;
   Status status = Status::converged;
 };

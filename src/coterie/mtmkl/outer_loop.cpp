@@ -47,7 +47,6 @@ class Loop {
         settings_(settings),
         progress_(progress),
         report_(report),
-        workspace_(workspace),
         newton_(settings.solver == Solver::newton),
         closest_(0.1 * settings.gap_tolerance),
         solver_(problem, part, settings, workspace, [this] { return keep_going(); }) {}
@@ -60,7 +59,7 @@ class Loop {
         outer_steps_ = step;
         measure();
         if (gap_ <= check_at_) consider();
-        if (!say() && status_ != Status::converged) throw Stopped{};
+        if (!say() && !ended_) throw Stopped{};
         if (ended_ || step >= settings_.max_outer_steps) break;
         if (newton_)
           take_newton_step();
@@ -77,6 +76,7 @@ class Loop {
     result.svm_solves = solver_.svms().svm_solves;
     result.theta_iterations = solver_.theta_iterations;
     result.cycle = cycle_;
+    result.coarseness = coarseness_;
     return std::move(result);
   }
 
@@ -170,22 +170,22 @@ class Loop {
 
   // Whether the gap is surely within the tolerance. Where the numbers at hand are too coarse, they are computed anew.
   bool prove() {
-    const double target = solver_.target(x_);
     PartProof proof = solver_.rounded_proof(x_, nu_);
+    const double target = settings_.gap_tolerance * proof.primal;
     if (!proof.shows(target)) {
       if (proof.error < kNegligible * target && proof.gap() >= -proof.error) return false;
       enter(Phase::proof);
       proof = solver_.careful_proof(x_, nu_);
     }
-    if (proof.shows(target)) {
-      keep(proof);
+    keep(proof);
+    if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal)) {
       end(Status::converged);
       return true;
     }
     // Closer SVMs may help, as long as doubles can tell.
     sharpening_ *= 0.1;
     if (++misled_ <= 3 && proof.error < target) return false;
-    keep(proof);
+    coarseness_ = proof.error / proof.primal;
     end(Status::precision);
     return true;
   }
@@ -398,7 +398,9 @@ class Loop {
   // x is the result, unless there was a better one.
   void keep(const PartProof& proof) {
     PartResult& r = best_;
-    if (proof.gap() + proof.error > r.proof.gap() + r.proof.error) return;
+    if (!(proof.gap() + proof.error <= r.proof.gap() + r.proof.error) ||
+        !(proof.gap() >= -proof.error))
+      return;
     r.theta = x_.theta;
     r.nu = nu_;
     r.proof = proof;
@@ -435,26 +437,28 @@ class Loop {
       standing_ = true;
       PartProof proof = solver_.rounded_proof(x_, nu_);
       const double target = solver_.target(x_);
-      const bool coarse = proof.error > kNegligible * target;
+      const double rounding = proof.error;
+      const bool coarse = rounding > kNegligible * target;
       if (coarse) proof = solver_.careful_proof(x_, nu_);
       keep(proof);
       if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal))
         status_ = Status::converged;
       else if (coarse && status_ == Status::stalled)
         status_ = Status::precision;
+      coarseness_ = rounding / x_.plain;
     }
     best_.groups = solver_.equal_weights(best_.theta);
-    if (share_ == 0) solver_.svms().remember(x_.theta, x_.tasks);
+    if (share_ == 0)
+      solver_.svms().remember(x_.theta, x_.tasks);
+    else
+      solver_.svms().forget();
   }
 
   void stop() {
     status_ = Status::stopped;
     leave();
     best_.groups = solver_.equal_weights(best_.theta);
-    for (const Index t : part_.tasks) {  // they may have been stopped midway
-      workspace_.tasks[static_cast<std::size_t>(t)].reset();
-      workspace_.last[static_cast<std::size_t>(t)] = {};
-    }
+    solver_.svms().discard();
   }
 
   const MtmklProblem& problem_;
@@ -462,7 +466,6 @@ class Loop {
   const FitSettings& settings_;
   const ProgressCallback& progress_;
   Progress report_;
-  Workspace& workspace_;
   bool newton_;
   double closest_;  // tolerance of the SVMs
   PartSolver solver_;
@@ -485,6 +488,7 @@ class Loop {
       false;          // SVMs are solved as closely as ever, from the first step on that was refused
   bool far_ = false;  // from knowing which samples matter
   int failures_ = 0;
+  double coarseness_ = 0;        // what rounding left open of the gap, where it was in the way
   int misled_ = 0;               // proofs that doubles promised and a careful look did not confirm
   std::vector<Matrix> visited_;  // by the published algorithm
   Index cycle_ = 0;

@@ -29,7 +29,8 @@ struct PartResult {
   Proof proof;
   Index outer_steps = 0;
   Index svm_solves = 0, theta_iterations = 0;
-  Index cycle = 0;  // of the published algorithm, (Fit)
+  Index cycle = 0;        // of the published algorithm, (Fit)
+  double coarseness = 0;  // of the gap, relative: what rounding left open where it was in the way
   Status status = Status::converged;
 };
 

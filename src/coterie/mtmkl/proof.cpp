@@ -121,7 +121,8 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
     if (loss > -E_i) proof.primal_error += C[i] * E_i;
   }
   proof.primal = 0.5 * squares + losses + state.left_out;
-  proof.primal_error += (count + 8) * u * (terms + losses + state.left_out) +
+  proof.primal_error += (count + 8) * u * (terms + losses) +
+                        static_cast<double>(grams.n() + 8) * u * state.left_out +
                         E_outside * svm.cost_outside_within(E_outside);
   proof.alpha_sum = mass;
   proof.alpha_error = (count + 2) * u * mass;

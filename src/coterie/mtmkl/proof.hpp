@@ -6,6 +6,7 @@
 // definition of the kernels in long double.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "coterie/mtmkl/objective.hpp"
@@ -18,7 +19,9 @@ struct Proof {
   double error = 0;  // bounds |gap - true gap|
   double gap() const { return primal - dual; }
   // The gap is surely at most that: and it is not so far below 0 that something must be wrong.
-  bool shows(double target) const { return gap() + error <= target && gap() >= -error; }
+  bool shows(double target) const {
+    return std::max(0.0, gap()) + error <= target && gap() >= -error;
+  }
 };
 
 // What one task brings to it, each number with a bound of its error.

@@ -149,6 +149,7 @@ inline RandomProblem wild_problem(std::uint64_t seed) {
   const auto oddity = static_cast<Oddity>(random.below(static_cast<Index>(Oddity::count)));
   ProblemRange range;
   range.all_settings = true;
+  if (random.below(8) == 0) range.samples = 200;  // more than the SVMs begin with
   RandomProblem problem = draw_problem(random, oddity, range);
   problem.description = "wild seed " + std::to_string(seed) + ", " + problem.description;
   return problem;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "coterie/mtmkl/verify_sums.hpp"
@@ -11,6 +12,8 @@
 namespace coterie {
 
 namespace {
+
+constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
 
 // Sums over the edges of a problem, with bounds of their errors: the penalty, and the pull of the pair duals on every task, (5), (40).
 class Edges {
@@ -50,7 +53,7 @@ class Edges {
     const long double radius = static_cast<long double>(proof_.lambda) * edge.weight;
     const long double cost = radius * std::sqrt(distance);
     penalty += cost;
-    error += 1e-18 * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
+    error += 2 * u_long * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
     // What it costs to scale weights that leave D by rounding back into it.
     for (const TaskModel* end : {&t, &s})
       error += 2 * reach_ * static_cast<double>(radius) *
@@ -108,7 +111,7 @@ struct Sums {
   void pull(std::size_t t, const std::vector<long double>& nu, int sign) {
     for (std::size_t m = 0; m < nu.size(); ++m) {
       c[t][m] += sign * nu[m];
-      c_error[t][m] += 1e-18 * static_cast<double>(std::abs(nu[m]) + std::abs(c[t][m]));
+      c_error[t][m] += 2 * u_long * static_cast<double>(std::abs(nu[m]) + std::abs(c[t][m]));
     }
   }
 };
@@ -176,7 +179,7 @@ Verification verify(const Model& extended, const Dataset& data,
   }
   compare(stated, model.settings.tolerance, sums.primal + edges.penalty, sums.dual,
           sums.error + edges.error, check);
-  check_groups(model, graph, check);
+  check_groups(model, graph, stated.lambda, check);
   return check;
 }
 
@@ -222,7 +225,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
       const long double along =
           nu[m] * model.tasks[static_cast<std::size_t>(edge.t)].theta[static_cast<Index>(m)];
       sums.dual += along;
-      sums.error += 1e-18 * static_cast<double>(std::abs(along) + std::abs(sums.dual));
+      sums.error += 2 * u_long * static_cast<double>(std::abs(along) + std::abs(sums.dual));
     }
   }
   for (std::size_t u = 0; u < sums.c.size(); ++u) {
@@ -240,7 +243,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   }
   compare(proof, added.tolerance, sums.primal + edges.penalty, sums.dual, sums.error + edges.error,
           check);
-  check_groups(model, check);
+  check_groups(model, graph, proof.lambda, check);
   return check;
 }
 
