@@ -80,7 +80,7 @@ void MixedGram::fetch(Index begin) {
   std::vector<double*> out(roots_.size());
   for (Index top = begin; top < size(); top += strip) {
     const Index end = std::min(size(), top + strip);
-    ask(keep_going_);
+    work(static_cast<double>((end - top) * end) * (base_.source().work() + 20));
     for (std::size_t r = 0; r < roots_.size(); ++r) out[r] = roots_[r].get() + top * capacity_;
     base_.root_values(
         all.subspan(static_cast<std::size_t>(top), static_cast<std::size_t>(end - top)),
@@ -113,6 +113,7 @@ const double* MixedGram::row(Index k) {
   if (!rows_) lend(std::make_unique<MixedRows>());
   const auto [out, filled] = rows_->find(k);
   if (filled) return out;
+  work(static_cast<double>(size()) * (base_.source().work() + 20));
   if (roots_kept_ || whole_) {
     for (std::size_t r = 0; r < roots_.size(); ++r) values_[r] = root_row(r, k);
   } else {
@@ -162,7 +163,7 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
   std::vector<Index> fetched;
   out.resize(std::ssize(wanted), base_.M());
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    if (k % 64 == 63) ask(keep_going_);
+    work(static_cast<double>(count) * (base_.source().work() + 20));
     if (!at_hand && k % tile == 0) {
       fetched.clear();
       for (const Index i : wanted.subspan(k, std::min(tile, wanted.size() - k)))
@@ -194,7 +195,7 @@ Vector MixedGram::decisions_in_place(std::span<const Index> support, const doubl
       values_[r] = base_.stored_row(static_cast<Index>(r), samples_[static_cast<std::size_t>(k)]);
     base_.powers().mix(recipe_, values_.data(), base_.n(), mixed.data());
     sums += beta[k] * mixed;
-    if (k % 256 == 255) ask(keep_going_);
+    work(20 * static_cast<double>(base_.n()));
   }
   return sums;
 }
@@ -220,7 +221,7 @@ Vector MixedGram::decisions(std::span<const Index> samples, std::span<const Inde
     for (std::size_t top = 0; top < support.size(); top += rows) {
       const auto few =
           std::span<const Index>(members).subspan(top, std::min(rows, support.size() - top));
-      ask(keep_going_);
+      work(static_cast<double>(few.size() * some.size()) * (base_.source().work() + 20));
       base_.root_values(few, some, out.data(), static_cast<Index>(columns));
       for (std::size_t k = 0; k < few.size(); ++k) {
         for (std::size_t r = 0; r < roots_.size(); ++r)

@@ -65,6 +65,14 @@ class MixedGram {
                   : roots_[root].get() + k * capacity_;
   }
 
+  // Counts multiplications, about, and asks whether to go on after some tens of milliseconds of them.
+  void work(double multiplications) {
+    worked_ += multiplications;
+    if (worked_ < 3e7) return;
+    worked_ = 0;
+    ask(keep_going_);
+  }
+
   Vector decisions_in_place(std::span<const Index> support, const double* beta);
   std::size_t rows_of_tile(std::size_t columns) const;
   void forget_rows();
@@ -76,6 +84,7 @@ class MixedGram {
   KernelPowers::Recipe recipe_;
   double ridge_ = 0;
   KeepGoing keep_going_;
+  double worked_ = 0;
   Index capacity_ = 0;                          // of the rows, in number and in length
   std::vector<std::vector<double>> diagonals_;  // [root]
   bool roots_kept_ = true;
