@@ -25,6 +25,7 @@ PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   fit.primal = in.between(-huge, huge, "the objective");
   fit.dual = in.between(-infinite, huge, "the dual value");
   fit.gap = in.between(-huge, infinite, "the gap");
+  fit.bound = in.between(0, huge, "the bound of the gap");
   fit.outer_steps = in.count("the number of steps");
   fit.svm_solves = in.count("the number of solved SVMs");
   fit.theta_iterations = in.count("the number of steps");
@@ -64,6 +65,7 @@ std::string encode(const PathPoint& point) {
   out.add(fit.primal);
   out.add(fit.dual);
   out.add(fit.gap);
+  out.add(fit.bound);
   out.add(fit.outer_steps);
   out.add(fit.svm_solves);
   out.add(fit.theta_iterations);
