@@ -395,11 +395,22 @@ Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const Fi
   }
   svms.remember(x.theta, x.tasks);
   fit.claim = shape.power < 1 ? Claim::stationary : Claim::optimum;
+  std::vector<TaskProof> proofs = svms.rounded_proofs(x.theta, x.tasks);
+  if (rounding(x, proofs, shape.power) > 0.05 * target(x)) {  // too coarse: computed anew
+    proofs = svms.careful_proofs(x.theta, x.tasks);
+    for (std::size_t t = 0; t < proofs.size(); ++t) {
+      x.tasks[t].svm.primal = proofs[t].primal;
+      x.tasks[t].left_out = 0;
+      x.tasks[t].g = proofs[t].g;
+    }
+    rate(x, shape);
+  }
   fit.primal = x.value;
   fit.dual = x.dual;
   fit.gap = x.gap() / x.value;
-  fit.bound = rounding(x, svms.rounded_proofs(x.theta, x.tasks), shape.power) / x.value;
-  if (fit.status == Status::converged && fit.gap + fit.bound > settings.gap_tolerance)
+  fit.bound = rounding(x, proofs, shape.power) / x.value;
+  if (fit.status == Status::converged &&
+      !(std::max(0.0, fit.gap) + fit.bound <= settings.gap_tolerance && fit.gap >= -fit.bound))
     fit.status = Status::precision;
   fit.task_objective = x.J;
   fit.bias.resize(T);

@@ -209,11 +209,7 @@ std::string sealed(const std::string& file, int version) {
   return block + part;
 }
 
-std::string sealed(const std::string& file) {
-  const bool plain = file.find("calibration", kUserBlock) == file.npos &&
-                     file.find("extensions", kUserBlock) == file.npos;
-  return sealed(file, plain ? 1 : 2);
-}
+std::string sealed(const std::string& file) { return sealed(file, 4); }
 
 // The text of the InputError that the call throws; empty if it throws none.
 std::string error_of(const std::function<void()>& call) {
@@ -342,10 +338,10 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
     EXPECT_EQ(read_error(noise), "m.h5: is not a coterie model." + advice);
   }
   std::string newer = good;
-  newer[newer.find("version 1") + 8] = '7';
+  newer[newer.find("version 4") + 8] = '7';
   EXPECT_EQ(read_error(newer),
             "m.h5: was written by a newer coterie: model version 7, this program reads up to "
-            "version 3. Update the program.");
+            "version 4. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
@@ -533,15 +529,23 @@ TEST_F(ModelFile, ForgedExtensionsAreRefused) {
   }
 }
 
-// Models without calibrations and extensions are written as they were before there were any, so that programs of that time read them.
+// What states a bound of its rounding is of version 4; what was read from an older file is written as that version again.
 TEST_F(ModelFile, TheVersionIsTheOldestThatHoldsTheModel) {
   const std::string plain = small_file(), calibrated = small_file({platt}),
                     partly = small_file({platt, none}), extended = small_file({}, {1});
-  EXPECT_EQ(plain.substr(0, 24), "coterie model\nversion 1\n");
+  EXPECT_EQ(plain.substr(0, 24), "coterie model\nversion 4\n");
+  Model dated = model_from_bytes(plain, "m.h5");
+  dated.certificate.scale_floor = 1;
+  dated.certificate.bound = 1e-7;
+  dated.certificate.lambda_max = 0;
+  const std::string old = model_to_bytes(dated);
+  EXPECT_EQ(old.substr(0, 24), "coterie model\nversion 1\n");
+  EXPECT_EQ(old.find("lambda_max"), old.npos);
+  EXPECT_EQ(model_from_bytes(old, "m.h5"), dated);
   EXPECT_EQ(plain.find("calibration"), plain.npos);
   EXPECT_EQ(plain.find("extensions"), plain.npos);
   for (const std::string& file : {calibrated, partly, extended})
-    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 2\n");
+    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 4\n");
   EXPECT_EQ(extended.find("calibration"), extended.npos);
   EXPECT_EQ(calibrated.find("extensions"), calibrated.npos);
   const Model some = model_from_bytes(partly, "m.h5"), all = model_from_bytes(calibrated, "m.h5");
@@ -614,7 +618,7 @@ TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
       }
     }
     try {
-      const Model model = model_from_bytes(sealed(bad, 2), "m.h5");
+      const Model model = model_from_bytes(sealed(bad, 4), "m.h5");
       detail::check_model(model);
       ++read;
     } catch (const InputError& error) {
@@ -647,7 +651,7 @@ TEST_F(ModelFile, SplicedFilesAreRefusedOrSound) {
         bad.replace(to, count, good.substr(from, count));
         bad.resize(good.size());
     }
-    const std::string error = read_error(sealed(bad, 2));
+    const std::string error = read_error(sealed(bad, 4));
     EXPECT_TRUE(error.empty() || error.starts_with("m.h5: is damaged: ")) << error;
   }
 }

@@ -283,8 +283,7 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
       const double gap_there = y.primal - dual_there;
       // The step is taken if the objective falls as the model promises, or the proof is closer by half than ever; close to the optimum, where
       // neither can be told from rounding, if it stays close.
-      const bool falls = actual > 1e-14 * std::abs(x.primal);
-      accepted = (falls && (trial > 0 || actual >= 1e-3 * predicted)) ||
+      accepted = (actual >= 1e-3 * length * predicted && actual > 1e-14 * std::abs(x.primal)) ||
                  gap_there <= 0.5 * best_gap || (close && gap_there <= solver.target(y.primal));
       if (!accepted) {  // to where the tangents at its ends meet, as in the joint fit (outer_loop.cpp)
         const double slope_there = y.g.cwiseProduct(d).sum();
