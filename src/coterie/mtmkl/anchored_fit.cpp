@@ -174,6 +174,12 @@ class AnchoredSolver {
 
   double target(double primal) const { return settings_.gap_tolerance * primal; }
 
+  // Of a model: much closer than the gap asks, unless strong ties round by more than that.
+  double closeness(double primal) const {
+    const double rounding = kappa_.size() > 0 ? 1e-15 * kappa_.maxCoeff() : 0;
+    return std::max(1e-3 * target(primal), std::min(0.3 * target(primal), rounding));
+  }
+
   // To begin with, curvature that only keeps the model from being flat.
   double least_curvature(const Point& x) const {
     double mu = 1e-6 * x.g.cwiseAbs().maxCoeff();
@@ -267,7 +273,7 @@ AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& sett
 
     // The model is solved much closer than the gap asks: it costs little, and decides who is fused.
     go_on(Phase::theta_step);
-    AnchoredStep next = solver.step(x, mu, 1e-3 * solver.target(x.primal));
+    AnchoredStep next = solver.step(x, mu, solver.closeness(x.primal));
     go_on(Phase::svms);
     const double predicted = solver.predicted_decrease(x, next.theta, mu);
     bool accepted = false;
