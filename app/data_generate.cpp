@@ -21,6 +21,7 @@ struct GenerateOptions {
   std::string structure = "groups";
   PlantedSettings groups;          // and what all structures have
   PlantedWeightsSettings weights;  // what only the other structures have
+  const CLI::Option* number_of_groups = nullptr;
   std::vector<const CLI::Option*> of_groups, of_weights;
   Index seed = 1;
   std::string path;
@@ -123,7 +124,10 @@ Generated generate(const GenerateOptions& options) {
                                    option->get_name(), options.structure));
   PlantedSettings groups = options.groups;
   groups.seed = static_cast<std::uint64_t>(options.seed);
-  if (groups.tasks >= 1 && groups.groups > groups.tasks)
+  const bool too_many = groups.tasks >= 1 && groups.groups > groups.tasks;
+  if (too_many && options.number_of_groups->count() == 0)
+    groups.groups = groups.tasks;
+  else if (too_many)
     throw InputError(fmt::format("--groups is {}, but there are only {} (--tasks).", groups.groups,
                                  plural(groups.tasks, "task")));
   try {
@@ -204,8 +208,9 @@ void add_data_generate(CLI::App& data, Action& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   add_number(command, "--tasks", groups.tasks, "number of tasks", "a whole number >= 1");
-  add_number(command, "--groups", groups.groups, "number of groups",
-             "a whole number from 1 to the number of tasks");
+  options->number_of_groups = add_number(command, "--groups", groups.groups, "number of groups",
+                                         "a whole number from 1 to the number of tasks")
+                                  .default_str(fmt::format("{}, or one a task", groups.groups));
   add_number(command, "--samples", groups.samples, "rows per task", "a whole number >= 2");
   add_number(command, "--noise", groups.noise, "share of flipped labels",
              "a number >= 0 and < 0.5");

@@ -17,9 +17,9 @@ std::vector<std::string> foreign_options(const TrainSettings& settings) {
     return options;
   }
   std::vector<std::string> options = {"--lambda", "--solver", "--task-graph", "--loss", "--map"};
-  if (method.name == "pooled") options.push_back("--task-C");
+  if (method.name == "pooled") options.emplace_back("--task-C");
   if (method.name == "uniform" || method.name == "tang" || method.name == "pareto")
-    options.push_back("--norm");
+    options.emplace_back("--norm");
   return options;
 }
 

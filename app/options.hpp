@@ -55,6 +55,7 @@ void add_column_choice(CLI::App& command, DataOptions& options);  // --drop, --f
 struct ReadRule {
   std::vector<std::string> features = {};  // those of a model, before the options
   bool label_required = true;
+  std::optional<double> memory = {};  // bytes that the table may take
 };
 // The name of the embedded data stands for it when no such file exists.
 Samples read_data(const DataOptions& options, const ReadRule& rule = {});

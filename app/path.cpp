@@ -241,9 +241,9 @@ int run_path(const PathOptions& options) {
     double smallest = options.path.smallest;  // of the path, but for its end at 0
     for (const PathPoint& point : result.path.points)
       if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
-    result.stability =
-        resample_paths(fold, options.settings, std::min(smallest, 0.5), ladder_of_resample,
-                       options.bootstrap, seed, options.problem.threads, stability);
+    result.stability = resample_paths(fold, options.settings, std::min(smallest, 0.5),
+                                      ladder_of_resample, options.bootstrap, seed,
+                                      options.problem.threads, stability, path_settings.memory);
     if (result.stability->stopped) return stopped();
   }
   const double resample_seconds = watch.lap();

@@ -43,9 +43,10 @@ PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   fit.bias = in.vector(T, -huge, huge, "a bias");
   fit.task_objective = in.vector(T, -huge, huge, "the objective of a task");
   const Index edges = std::ssize(shape.graph);
-  in.expect(edges, "the number of pairs");
-  fit.nu = in.matrix(edges, shape.kernels, -huge, huge, "a dual variable of a pair");
-  for (Index e = 0; e < edges && std::isfinite(point.lambda); ++e)
+  const Index pairs = point.lambda > 0 && std::isfinite(point.lambda) ? edges : 0;
+  in.expect(pairs, "the number of pairs");
+  fit.nu = in.matrix(pairs, shape.kernels, -huge, huge, "a dual variable of a pair");
+  for (Index e = 0; e < pairs; ++e)
     if (fit.nu.row(e).norm() >
         slack * point.lambda * shape.graph[static_cast<std::size_t>(e)].weight)
       in.fail("a dual variable of a pair is larger than lambda times its weight");

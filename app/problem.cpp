@@ -18,6 +18,9 @@
 namespace coterie::app {
 namespace {
 
+// A smaller table is read whatever --memory says: the plan of the fit then tells how much is needed.
+constexpr double small_table = 64e6;
+
 Casting casting_of(const ProblemOptions& options) {
   if (options.one_vs_one && options.one_vs_rest)
     throw InputError("--one-vs-one and --one-vs-rest are both given; choose one.");
@@ -87,7 +90,10 @@ void check_problem(const ProblemOptions& options) {
 }
 
 Dataset read_problem(const ProblemOptions& options) {
-  return cast_into_tasks(read_data(options.data), casting_of(options));
+  ReadRule rule;
+  if (options.memory)
+    rule.memory = std::clamp(parse_memory(*options.memory), small_table, memory_of_machine());
+  return cast_into_tasks(read_data(options.data, rule), casting_of(options));
 }
 
 TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,

@@ -26,7 +26,9 @@ static_assert(std::atomic<Stage>::is_always_lock_free && std::atomic<bool>::is_a
 
 std::string kept_text;  // of Stage::kept, and not changed while that lasts
 int kept_code = 1;
-constexpr suseconds_t patience = 700'000;  // microseconds
+constexpr suseconds_t patience =
+    400'000;                   // microseconds; to give gigabytes back takes as long again
+constexpr double grace = 0.7;  // seconds after the time limit
 
 [[noreturn]] void end_from_handler(std::string_view text, int code) {
   discard_unfinished_file();
@@ -40,8 +42,15 @@ void end_in_a_moment() {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+// Of end_in_a_moment after a signal, or of end_after.
 void on_alarm(int) {
-  if (current_stage.load() == Stage::kept && stop_requested) end_from_handler(kept_text, kept_code);
+  const Stage stage = current_stage.load();
+  if (stage == Stage::kept) end_from_handler(kept_text, kept_code);
+  if (stage == Stage::nothing_to_keep)
+    end_from_handler(
+        "stopped at the time limit, before there was anything to keep; nothing was written. Raise "
+        "--time-limit.\n",
+        1);
 }
 
 void on_signal(int) {
@@ -87,6 +96,16 @@ void set_stage_kept(const std::string& text, int code) {
 }
 
 bool interrupted() { return stop_requested; }
+
+void end_after(double time_limit_seconds) {
+  constexpr double longest = 1e8;  // three years
+  const double end = std::min(time_limit_seconds, longest) + grace;
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(end);
+  timer.it_value.tv_usec = static_cast<suseconds_t>(1e6 * (end - std::floor(end)));
+  timer.it_interval.tv_usec = patience;  // the stage may change
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
 
 void install_signal_handlers() {
   struct sigaction action {};

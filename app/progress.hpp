@@ -20,6 +20,8 @@ void set_stage(Stage stage);
 void set_stage_kept(const std::string& text, int code);
 void install_signal_handlers();
 bool interrupted();
+// Solvers watch the time limit themselves. If it passes where there is no solver, or what was done is in a file, end soon after.
+void end_after(double time_limit_seconds);
 
 class Stopwatch {
  public:

@@ -114,7 +114,7 @@ std::string strength_text(const Model& model) {
     if (parameters.empty()) return fmt::format("method {}", settings.method);
     return fmt::format("method {}: {}", settings.method, parameters_text(parameters));
   }
-  const std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
+  std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
   if (!parse_lambda(model.settings.lambda).relative) return value;
   const bool kept =
       std::isfinite(model.certificate.lambda);  // else: stopped, or fused by any lambda

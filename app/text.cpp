@@ -95,7 +95,7 @@ std::string proof_text(double objective, double gap, double bound, Claim claim) 
   const double size = std::max(gap, 0.0);
   if (claim == Claim::stationary)
     return fmt::format("objective {:.8g}, stationary to {:.1e} (relative; not a global proof)",
-                       objective, size);
+                       objective, size + bound);
   const bool known = bound < size || bound < 1e-9;  // else the rounding is worth a word
   return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap{})",
                      objective, size + bound,

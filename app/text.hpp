@@ -45,6 +45,9 @@ std::string proof_text(const Certificate& proof);
 inline constexpr std::string_view kPrecisionAdvice =
     "The numbers are too large for the precision of double: scale the features (--scale standard), "
     "use a smaller C or normalised kernels, or ask for a larger --tolerance.";
+inline constexpr std::string_view kLinearPrecisionAdvice =
+    "The numbers are too unlike for the precision of double: scale the features (--scale "
+    "standard), use larger penalties, or ask for a larger --tolerance.";
 
 Json json_number(double value);  // "inf", "-inf" as text, NaN as null
 Json json_vector(const Vector& values);

@@ -59,7 +59,9 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   } else if (proof.status == to_string(Status::precision)) {
     why = fmt::format("rounding hides what is asked for (it leaves {:.1e} of the gap open)",
                       std::max(proof.bound, coarseness));
-    what = kPrecisionAdvice;
+    what = method_named(model.settings.method).family == Method::Family::linear
+               ? kLinearPrecisionAdvice
+               : kPrecisionAdvice;
   }
   if (lambda_changed)
     what += " It has lambda = inf: the first fit, which finds lambda_max, was not yet done.";
@@ -114,6 +116,7 @@ int run_train(const TrainOptions& options) {
   const bool limited = std::isfinite(options.time_limit_seconds);
   Monitor monitor(options.output.quiet,
                   limited ? std::optional(options.time_limit_seconds) : std::nullopt);
+  if (limited) end_after(options.time_limit_seconds);
   monitor.aim(settings.tolerance);
 
   monitor.phase("reading " + file_list(options.problem.data.paths));
@@ -167,7 +170,7 @@ int run_train(const TrainOptions& options) {
   const bool lambda_changed = fit.status() == Status::stopped && std::isinf(fitted.lambda) &&
                               parse_lambda(settings.lambda).relative;
   tell("warning: {} Written to {} with status '{}'.\n",
-       advice(model, monitor, lambda_changed, fitted.fit.cycle, fitted.fit.coarseness),
+       advice(model, monitor, lambda_changed, fitted.fit.cycle, fit.coarseness()),
        options.model_path, model.certificate.status);
   return exit_short;
 }

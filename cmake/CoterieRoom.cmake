@@ -11,7 +11,7 @@ function(coterie_compile_options target)
   # psabi: vectors of four doubles are passed differently with and without AVX, which matters only between the two.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-qual -Wunused -Wdouble-promotion -Wformat=2 -Wno-psabi>)
-  if(PROJECT_IS_TOP_LEVEL)
+  if(COTERIE_WERROR)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
   endif()
   if(COTERIE_NATIVE)

@@ -60,13 +60,14 @@ def test_methods_are_listed_with_their_parameters(coterie):
 def test_a_model_goes_all_the_way(data, method):
     fit = train(data, method)
     assert fit["status"] == "converged" and fit["method"] == method and 0 <= fit["gap"] <= 1e-4
+    assert 0 < fit["bound"] <= 1e-9 and fit["gap"] + fit["bound"] <= 1e-4
     assert fit["claim"] == {"whom": "given clusters", "coclus": "stationary"}.get(method, "optimum")
     assert sorted(name for group in fit["groups"] for name in group) == list(TASKS)
     for task in fit["tasks"]:
         assert task["name"] in fit["groups"][task["group"] - 1]
 
     model = data("inspect", "m.h5", "--json").json
-    assert model["settings"]["method"] == method and model["objective"] == fit["objective"]
+    assert model["settings"]["method"] == method and model["objective"] == fit["objective"] and model["bound"] == fit["bound"]
     text = data("inspect", "m.h5").out
     assert method in text and "certificate" in text
 
@@ -184,6 +185,23 @@ def test_tampering_is_found(data):
     assert "the proof does not hold" in result.err
 
 
+@pytest.mark.parametrize("method", LINEAR)
+def test_small_forgeries_of_linear_models_are_found(data, method):
+    """A millionth of the objective, and a bound that would hide it."""
+    train(data, method)
+    path = data.folder / "m.h5"
+    sound = path.read_bytes()
+
+    def change(name, factor):
+        reseal(path, lambda file: file["/certificate/" + name].__setitem__((), file["/certificate/" + name][()] * factor))
+    change("primal", 1 + 1e-6)
+    assert "the objective is" in data("verify", "m.h5", "d.csv", code=1).err
+    change("bound", 1e12)
+    assert "though the status is converged" in data("verify", "m.h5", "d.csv", code=1).err
+    path.write_bytes(sound)
+    assert data("verify", "m.h5", "d.csv", "--json").json["holds"]
+
+
 def test_swapped_labels_are_found(data):
     train(data, "cmtl")
     path = data.folder / "m.h5"
@@ -231,6 +249,19 @@ def test_the_gap_is_relative_to_a_small_objective(coterie, method):
     assert loose["objective"] == pytest.approx(tight["objective"], rel=2e-3)
 
 
+@pytest.mark.parametrize("method", LINEAR)
+def test_rounding_in_the_way_is_said(coterie, method):
+    """One column times 1e9, not scaled: what is stated holds, and is not called converged where doubles cannot tell."""
+    rows = small_rows(tasks=TASKS, n=20)
+    coterie.write("d.csv", csv_text([[1e9 * float(row[0]), *row[1:]] for row in rows]))
+    small = {"coclus": "ridge=1e-3", "flexclus": "lambda2=1e-3"}.get(method, "lambda=1e-3")
+    fit = train(coterie, method, "--scale", "none", "--parameters", small, "--tolerance", "1e-9", "--max-steps", "10", code=None)
+    if fit["status"] == "converged":
+        assert fit["gap"] + fit["bound"] <= 1e-9
+    assert fit["bound"] > 0
+    assert coterie("verify", "m.h5", "d.csv", "--json", code=None).json["holds"]
+
+
 def test_models_of_other_methods_are_not_extended(data):
     train(data, "stl")
     data.write("new.csv", small_csv(tasks=("z",)))
@@ -241,3 +272,15 @@ def test_stopping_short_is_said(data):
     fit = data("train", "d.csv", "-o", "m.h5", "--method", "cmtl", "--tolerance", "1e-14", "--max-steps", "1", code=3)
     assert "asked for 1.0e-14" in fit.err
     assert json.loads(data("inspect", "m.h5", "--json").out)["status"] != "converged"
+
+
+@pytest.mark.parametrize("method", LINEAR)
+def test_a_map_whose_pivots_are_equally_good_verifies(coterie, method):
+    """One positive column: every row has the same kernel values with itself, and rounding must not choose among them."""
+    random = np.random.default_rng(3)
+    x = random.uniform(1, 200, 60)
+    rows = [f"{value},{'a' if value + random.normal(0, 30) > 100 else 'b'},t{k % 3}" for k, value in enumerate(x)]
+    (coterie.folder / "d.csv").write_text("f1,label,task\n" + "\n".join(rows) + "\n")
+    for kernels in ("paper", "linear gauss:1,4"):
+        coterie("train", "d.csv", "-o", "m.h5", "--method", method, "--map", "kernels:20", "--kernels", kernels, code=None)
+        coterie("verify", "m.h5", "d.csv")

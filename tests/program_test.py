@@ -529,6 +529,16 @@ def test_data_generate_writes_data_and_true_groups(coterie):
     assert (coterie.folder / "q.csv").read_bytes() != (coterie.folder / "p.csv").read_bytes()
 
 
+@pytest.mark.parametrize("structure", ["groups", "weights", "features", "coclusters", "subspaces"])
+def test_data_generate_makes_no_more_groups_than_tasks(coterie, structure):
+    for tasks in range(1, 5):
+        document = coterie("data", "generate", "--structure", structure, "--tasks", tasks, "--samples", "4", "-o", "p.csv", "--json").json
+        groups = [document["group"]] if structure != "features" else document["group_by_feature"].values()
+        assert len(document["tasks"]) == tasks and max(max(of_tasks) for of_tasks in groups) == min(tasks, 3)
+    error = coterie("data", "generate", "--structure", structure, "--tasks", "2", "--groups", "3", "-o", "q.csv", code=2).err
+    assert error == "error: --groups is 3, but there are only 2 tasks (--tasks).\n"
+
+
 @pytest.mark.parametrize("structure", ["weights", "coclusters", "subspaces"])
 def test_data_generate_writes_what_it_planted(coterie, structure):
     arguments = ["data", "generate", "--structure", structure, "--tasks", "6", "--groups", "2", "--samples", "400", "--features", "5", "--noise", "0",

@@ -264,7 +264,9 @@ def test_the_optimal_value_is_nondecreasing_and_concave_and_every_point_proved(d
     for k in range(1, len(lam) - 1):
         chord = ((lam[k] - lam[k + 1]) * lower[k - 1] + (lam[k - 1] - lam[k]) * lower[k + 1]) / (lam[k - 1] - lam[k + 1])
         assert upper[k] >= chord - 1e-12 * abs(chord)
-    assert int(points[0]["groups"]) == 1 and int(points[-1]["groups"]) == 6
+    # Tasks may come to equal weights by themselves: then they share a kernel at lambda 0 too.
+    weights = [tuple(row[name] for name in row if name not in ("lambda", "share", "task", "group")) for row in rows_of(data.folder / "out" / "weights.csv") if row["lambda"] == "0"]
+    assert int(points[0]["groups"]) == 1 and int(points[-1]["groups"]) == len(set(weights)) > 1
 
 
 def test_path_and_its_files_agree(data):

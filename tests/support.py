@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -27,6 +28,12 @@ class Result:
 
     def describe(self):
         return f"{' '.join(map(str, self.command))}\nexit code {self.code}\n--- stdout\n{self.out[:4000]}\n--- stderr\n{self.err[:4000]}"
+
+
+def is_sanitized():
+    """Whether the program was built with sanitizers, which make it slow and large."""
+    cache = Path(os.environ.get("COTERIE_BUILD", "")) / "CMakeCache.txt"
+    return cache.exists() and re.search(r"^COTERIE_SANITIZERS:\w+=.", cache.read_text(), re.MULTILINE) is not None
 
 
 def check_sound(result):

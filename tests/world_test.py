@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from support import Result, check_sound, gzipped, small_csv
+from support import Result, check_sound, gzipped, is_sanitized, small_csv
 
 GOOD = small_csv()
 FAST = ["--kernels", "linear gauss:1"]
@@ -382,6 +382,33 @@ def test_a_line_without_end(coterie):
     assert result.err.splitlines()[-1] == "error: d.csv: line 30 has no end within its first 1024 MB. Check that this is a table, with line ends."
 
 
+GZIP_BOMBS = {"d.csv.gz": ("f1,f2,label\n", "1,2,x\n3,4,y\n"), "d.svm.gz": ("", "1 1:1 2:2\n2 1:3\n"), "blank.csv.gz": ("f1,label\n1,x\n2,y\n", "\n"),
+              "comments.svm.gz": ("1 1:1\n", "# nothing\n"), "line.csv.gz": ("f1,f2,label\n", "1")}
+
+
+@pytest.mark.parametrize("name, command", [*((name, "train {} -o o.h5") for name in GZIP_BOMBS), ("d.csv.gz", "select {} -o o.h5"), ("d.csv.gz", "path {}")])
+def test_gzip_files_that_unpack_beyond_memory(coterie, name, command):
+    """64 GB of text: gzip files one behind the other are one file."""
+    first, repeated = GZIP_BOMBS[name]
+    many = gzipped(repeated * (64_000_000 // len(repeated)))
+    with open(coterie.folder / name, "wb") as file:
+        file.write(gzipped(first))
+        for _ in range(1000):
+            file.write(many)
+    start = time.monotonic()
+    process = subprocess.Popen([coterie.path, *command.format(name).split(), "--memory", "100MB"], cwd=coterie.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    err = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    assert process.returncode == 2 and f"error: {name}: " in err, err
+    says = {"d": "this unpacks to a table of more than 0.1 GB", "line": "line 2 has no end within its first"}
+    assert says.get(name.split(".")[0], "this unpacks to more than 0.1 GB, over 200 times its size.") in err, err
+    if not is_sanitized():
+        assert time.monotonic() - start < 5 and 1024 * usage.ru_maxrss < 4e8
+
+
 def test_pipes_with_an_end_still_work(model):
     plain = model("predict", "m.h5", "d.csv").out
     for stream in ("cat d.csv", "gzip -c d.csv", "{ head -c 1 d.csv; sleep 0.3; tail -c +2 d.csv; }"):
@@ -437,6 +464,54 @@ def test_ctrl_c_while_kernels_are_prepared(coterie, large_data, arguments, after
     assert result.code == 1 and says in result.err, result.describe()
     assert seconds < 1.5
     assert not (coterie.folder / "m.h5").exists()
+
+
+@pytest.fixture(scope="module")
+def one_task(program_path, tmp_path_factory):
+    """One task, one SVM: both take much longer than a test may wait."""
+    folder = tmp_path_factory.mktemp("one")
+    subprocess.run([program_path, "data", "generate", "-o", folder / "p.csv", "--tasks", "1", "--samples", "15000", "--noise", "0.3"], check=True, capture_output=True)
+    return folder / "p.csv"
+
+
+SVM = ["-C", "100", "-o", "m.h5"]
+LINEAR = ["--map", "kernels:900", "--kernels", "gauss:1,2", "--tolerance", "1e-12", "-o", "m.h5"]
+# What is said before the signal, and the exit code: 3 where there is a model to keep.
+LONG = {
+    **{method: (["train", "--method", method, *SVM], "fitting", 3) for method in ("coterie", "stl", "mtl", "pooled", "uniform", "tang", "pareto")},
+    "relative": (["train", "--lambda", "0.1max", *SVM], "fitting", 3),
+    "published": (["train", "--solver", "published", "--lambda", "0", *SVM], "fitting", 3),
+    **{method: (["train", "--method", method, *LINEAR], "fitting", 3) for method in ("cmtl", "whom", "flexclus", "coclus", "metag")},
+    "map": (["train", "--method", "cmtl", "--map", "kernels:3000", "-o", "m.h5"], "preparing", 1),
+    "calibrate": (["train", "--method", "uniform", "-C", "0.01", "--tolerance", "0.1", "--kernels", "linear", "--calibrate", "platt", "--folds", "60", "-o", "m.h5"],
+                  "calibrating", 3),
+    "select": (["select", "--method", "uniform", "--C", "100", "-o", "m.h5"], "searching", 1),
+    "path": (["path", "-C", "100", "-o", "p"], "walking", 1),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_within_a_long_fit(coterie, one_task, name):
+    (command, *options), after, code = LONG[name]
+    seconds, result = seconds_to_end(coterie, [command, one_task, *options], after)
+    assert result.code == code, result.describe()
+    assert seconds < (20 if is_sanitized() else 5), result.describe()
+    assert (coterie.folder / "m.h5").exists() == (code == 3)
+    if code == 3:
+        assert coterie("inspect", "m.h5", "--json").json["tasks"]
+
+
+@pytest.mark.parametrize("name, limit, code, says", [
+    ("uniform", 1.5, 3, "stopped at the time limit"),
+    ("coclus", 1.5, 1, "stopped at the time limit, before there was anything to keep; nothing was written."),
+    ("calibrate", 1.5, 3, "stopped before probabilities were learnt; the model has none."),
+])
+def test_the_time_limit_within_a_long_fit(coterie, one_task, name, limit, code, says):
+    (command, *options), _, _ = LONG[name]
+    start = time.monotonic()
+    result = coterie(command, one_task, *options, "--time-limit", limit, code=None if is_sanitized() else code)
+    assert time.monotonic() - start < limit + (20 if is_sanitized() else 5)
+    assert is_sanitized() or says in result.err, result.describe()
 
 
 def test_ctrl_c_while_a_table_is_written(coterie):

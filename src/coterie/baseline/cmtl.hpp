@@ -33,7 +33,8 @@ class CmtlPenalty : public Penalty {
   CmtlPenalty(const CmtlParameters& parameters, Index T);
   double value(const Matrix& W) override;
   Matrix prox(const Matrix& Z, double step, double accuracy) override;
-  double conjugate(const Matrix& Z) override;
+  double conjugate(const Matrix& Z, double slack) override;
+  PenaltyProof prove(const Matrix& W, const Matrix& Z) override;
   // Eigenvalues (descending) and eigenvectors (columns) of the relaxed matrix of clusters, Sigma^-1 = between M + within (I - M), on
   // the directions that W has.
   struct Relaxed {

@@ -143,7 +143,7 @@ TEST(CmtlPenalty, ProxIsOptimal) {
     };
     // (Z - W) / step is a subgradient: Fenchel's equality
     const Matrix Y = (Z - W) / step;
-    EXPECT_NEAR(penalty.value(W) + penalty.conjugate(Y), Y.cwiseProduct(W).sum(),
+    EXPECT_NEAR(penalty.value(W) + penalty.conjugate(Y, 0), Y.cwiseProduct(W).sum(),
                 1e-10 * (1 + Y.cwiseProduct(W).sum()));
     const double h = 1e-4;
     for (int trial = 0; trial < 5; ++trial) {
@@ -161,12 +161,12 @@ TEST(CmtlPenalty, ConjugateIsTheLeastBound) {
     CmtlPenalty penalty(c.parameters, c.T);
     for (int trial = 0; trial < 5; ++trial) {
       const Matrix W = random_matrix(random, c.T, c.d), Z = random_matrix(random, c.T, c.d);
-      EXPECT_GE(penalty.value(W) + penalty.conjugate(Z), W.cwiseProduct(Z).sum());
+      EXPECT_GE(penalty.value(W) + penalty.conjugate(Z, 0), W.cwiseProduct(Z).sum());
       EXPECT_NEAR(penalty.value(3 * W), 9 * penalty.value(W), 1e-9 * penalty.value(W));
     }
     // squares of norms: their gradient is linear along rays, so the bound is met at W = prox of a large step, up to scale
     EXPECT_EQ(penalty.value(Matrix::Zero(c.T, c.d)), 0);
-    EXPECT_EQ(penalty.conjugate(Matrix::Zero(c.T, c.d)), 0);
+    EXPECT_EQ(penalty.conjugate(Matrix::Zero(c.T, c.d), 0), 0);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "coterie/baseline/linear_proof.hpp"
 #include "coterie/baseline/partition.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/spectrum.hpp"
@@ -25,6 +26,45 @@ Directions leading(const Matrix& Q, Index k) {
   if (k >= std::min(T, d)) return {Matrix::Identity(T, T), Matrix::Identity(d, d)};
   const Svd svd = svd_of(Q);
   return {svd.U.leftCols(k), svd.V.leftCols(k)};
+}
+
+// ||U'Z||^2 for the first k of the directions, of r in all, of a matrix whose singular values are off by at most `off`, docs/methods.md (18).
+// Directions turn by off over the distance to the next singular value. Those of singular values that are hardly apart may be any in the
+// space that they span, so that the sum lies between what the best and the worst of that space would give.
+Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, double off, Index k,
+                      const Eigen::MatrixXd& Z) {
+  const Index r = sigma.size();
+  const double apart = 1e-6 * sigma[0];
+  Index first = k,
+        last = k;  // [first, last): the cluster that the border between k - 1 and k goes through
+  if (sigma[k - 1] - sigma[k] <= apart) {
+    for (first = k - 1; first > 0 && sigma[first - 1] - sigma[first] <= apart;) --first;
+    for (last = k + 1; last < r && sigma[last - 1] - sigma[last] <= apart;) ++last;
+  }
+  const double all = Z.squaredNorm();
+  const double value = (directions.leftCols(k).transpose() * Z).squaredNorm();
+  const auto turn = [&](Index border) {
+    if (border == 0 || border == r) return 0.0;
+    const double step = sigma[border - 1] - sigma[border];
+    return step > 2 * off ? off / (step - off) : 1;
+  };
+  double error = 8 * static_cast<double>(Z.rows() + Z.cols()) * unit_roundoff * all;
+  if (first == last) return {value, error + all * turn(k)};
+  error += all * (turn(first) + turn(last));
+  const Eigen::MatrixXd certain = directions.leftCols(first);
+  const Eigen::MatrixXd cluster = directions.middleCols(first, last - first);
+  const Eigen::MatrixXd inside = certain.transpose() * Z;
+  const bool open = last == r;  // to all that is orthogonal to the directions before
+  const Index dimension = open ? Z.rows() - first : last - first;
+  const Eigen::MatrixXd between =
+      open ? Eigen::MatrixXd(Z - certain * inside) : Eigen::MatrixXd(cluster.transpose() * Z);
+  Vector squares = Vector::Zero(std::max(dimension, std::min(between.rows(), between.cols())));
+  const Vector lengths = singular_values(between);
+  squares.head(lengths.size()) = lengths.cwiseAbs2();
+  const Index chosen = k - first;
+  const double most = inside.squaredNorm() + squares.head(chosen).sum();
+  const double least = inside.squaredNorm() + squares.segment(dimension - chosen, chosen).sum();
+  return {value, error + std::max({0.0, most - value, value - least})};
 }
 
 Matrix row_means(const Matrix& X) { return X.colwise().mean().replicate(X.rows(), 1); }
@@ -63,8 +103,19 @@ class Majorant final : public Penalty {
   Matrix prox(const Matrix& Z, double step, double) override {
     return map(Z, [step](auto s) { return s / (s + 2 * step); });
   }
-  double conjugate(const Matrix& Z) override {
+  double conjugate(const Matrix& Z, double) override {
     return Z.cwiseProduct(map(Z, [](auto s) { return s; })).sum() / 4;
+  }
+  // Eigenvalues of S are off by a multiple of the largest, and so are the directions kept from orthonormal.
+  PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
+    const double roundings = 64 * static_cast<double>(W.rows() + W.cols()) * unit_roundoff;
+    const double least = outside_.values[0];
+    double largest = outside_.values[W.rows() - 1];
+    if (V_.size() > 0) largest = std::max(largest, inside_.values[W.rows() - 1]);
+    const double spread = largest / least;
+    return {{value(W), roundings * spread * W.squaredNorm() / least},
+            {conjugate(Z, 0), roundings * largest * Z.squaredNorm()},
+            (1 + roundings) * largest / 4};
   }
   Matrix P(const Matrix& W) const { return inverse_A(S_inverse(W)); }
 
@@ -95,74 +146,145 @@ class Majorant final : public Penalty {
 using Side = Majorant::Side;
 
 struct Point {
-  Matrix P, Q;
+  Matrix W, P, Q;  // Q = W - P
   Vector b;
-  Vector task_objective{};
   Directions kept{};
-  double F = 0, gap = 0;
+  double F = 0, gap = 0;    // gap relative to F
   Side side = Side::tasks;  // of the majorant that goes further down
 };
 
 class Descent {
  public:
   Descent(const LinearProblem& problem, const CoclusParameters& parameters,
-          const LinearSettings& settings)
-      : problem_(problem), parameters_(parameters), settings_(settings) {}
+          const LinearSettings& settings, const ProgressCallback& progress, Index parts)
+      : problem_(problem), parameters_(parameters), settings_(settings), progress_(progress) {
+    last_.parts = parts;
+  }
+
+  bool stopped = false;  // within a convex problem
+
+  // Whether to go on, and what to say of it.
+  bool report(const Progress& now) {
+    last_ = now;
+    stopped = stopped || (progress_ && !progress_(now));
+    return !stopped;
+  }
 
   // The optimum when `k` directions of Q are free, k = 0 or all of them.
-  Point end(Index k) const {
+  Point end(Index k) {
     CoclusParameters convex = parameters_;
     convex.clusters = k;
     Majorant penalty(convex, leading(Matrix::Zero(problem_.T(), problem_.d()), k), Side::tasks,
                      problem_.T());
     const LinearFit fit =
-        minimise(problem_, penalty, rough(std::max(1e-2, settings_.gap_tolerance)));
-    const Matrix P = penalty.P(fit.W);
-    return at(P, fit.W - P, fit.b);
+        minimise(problem_, penalty, rough(std::max(1e-2, settings_.gap_tolerance)), {}, poll());
+    return at(fit.W, penalty.P(fit.W), fit.b);
   }
 
-  Point at(Matrix P, Matrix Q, Vector b) const {
+  Point at(Matrix W, Matrix P, Vector b) const {
     const auto [k, lambda1, lambda2, ridge, seed] = parameters_;
-    Point point{.P = std::move(P), .Q = std::move(Q), .b = std::move(b)};
-    point.task_objective = task_losses(problem_, point.P + point.Q, point.b, settings_.threads);
+    Point point{.W = std::move(W), .P = std::move(P), .Q = {}, .b = std::move(b)};
+    point.Q = point.W - point.P;
     point.kept = leading(point.Q, k);
     const auto& [U, V] = point.kept;
     const Matrix rest = point.Q - U * (U.transpose() * point.Q);
-    point.F = point.task_objective.sum() + lambda1 * (point.P - row_means(point.P)).squaredNorm() +
+    point.F = task_losses(problem_, point.W, point.b, settings_.threads).sum() +
+              lambda1 * (point.P - row_means(point.P)).squaredNorm() +
               lambda2 * rest.squaredNorm() +
               ridge / 2 * (point.P.squaredNorm() + point.Q.squaredNorm());
 
-    const DualPoint dual = dual_point(problem_, point.P + point.Q, point.b, settings_.threads);
+    const DualPoint dual = dual_point(problem_, point.W, point.b, settings_.threads);
     const Matrix mean = row_means(dual.Z);
     const double hU = (U.transpose() * dual.Z).squaredNorm(), hV = (dual.Z * V).squaredNorm();
     const double h = std::max(hU, hV);
     const double bound = dual.losses - (dual.Z - mean).squaredNorm() / (4 * lambda1 + 2 * ridge) -
                          mean.squaredNorm() / (2 * ridge) -
                          (dual.Z.squaredNorm() - h) / (4 * lambda2 + 2 * ridge) - h / (2 * ridge);
-    point.gap = std::max(0.0, point.F - bound) / gap_scale(point.F);
+    point.gap = relative(std::max(0.0, point.F - bound), point.F);
     point.side = hU >= hV ? Side::tasks : Side::features;
     return point;
   }
 
+  LinearProof prove(const Point& point) const {
+    return prove_linear(
+        problem_, [&](const Matrix& Z) { return prove_penalty(point.P, point.Q, Z); }, point.W,
+        point.b, settings_.gap_tolerance, settings_.threads);
+  }
+
   // Majorise, minimise. The convex problem is solved to a tenth of the gap, so that each step takes nine tenths of what it can take.
-  Point step(const Point& point) const {
+  Point step(const Point& point) {
     Majorant penalty(parameters_, point.kept, point.side, problem_.T());
+    const double gap = std::max(point.gap, settings_.gap_tolerance / 2);
     const LinearFit fit =
-        minimise(problem_, penalty, rough(point.gap / 10), {.W = point.P + point.Q, .b = point.b});
-    const Matrix P = penalty.P(fit.W);
-    return at(P, fit.W - P, fit.b);
+        minimise(problem_, penalty, rough(gap / 10), {.W = point.W, .b = point.b}, poll());
+    return at(fit.W, penalty.P(fit.W), fit.b);
   }
 
  private:
   LinearSettings rough(double gap_tolerance) const {
     LinearSettings settings = settings_;
     settings.gap_tolerance = gap_tolerance;
+    settings.bounded = false;
     return settings;
+  }
+
+  // The penalty at (P, Q), and the conjugate of the majorant that goes further down, with their rounding. Both conjugates are squares of
+  // norms, at most ||Z||^2 / rho.
+  PenaltyProof prove_penalty(const Matrix& P, const Matrix& Q, const Matrix& Z) const {
+    constexpr double u = unit_roundoff;
+    const auto [k, lambda1, lambda2, ridge, seed] = parameters_;
+    const Index T = Q.rows(), d = Q.cols(), all = std::min(T, d);
+    const double sums = static_cast<double>(T * d + 8) * u;
+    const double means = static_cast<double>(2 * T + 8) * u;  // of A and its means, per ||A||
+    PenaltyProof proof;
+    const auto add = [](Rounded& to, double factor, double squares, double off, double rounding) {
+      to.value += factor * squares;
+      to.error += factor * (change_of_square(squares, off) + rounding * squares);
+    };
+    const double P_size = P.squaredNorm(), Q_size = Q.squaredNorm(), Z_size = Z.squaredNorm();
+    const Matrix Z_mean = row_means(Z);
+    add(proof.value, lambda1, (P - row_means(P)).squaredNorm(), means * std::sqrt(P_size), sums);
+    add(proof.value, ridge / 2, P_size, 0, sums);
+    add(proof.value, ridge / 2, Q_size, u * std::sqrt(Q_size), sums);
+    add(proof.conjugate, 1 / (4 * lambda1 + 2 * ridge), (Z - Z_mean).squaredNorm(),
+        means * std::sqrt(Z_size), sums);
+    add(proof.conjugate, 1 / (2 * ridge), Z_mean.squaredNorm(), means * std::sqrt(Z_size), sums);
+
+    Rounded inside{k > 0 ? Z_size : 0, 0};  // h
+    double outside = 0, outside_off = 0;    // sum_{i>k} sigma_i(Q)^2
+    if (k == 0) outside = Q_size;
+    if (k > 0 && k < all) {
+      const Svd svd = svd_of(Q);
+      const double off = error_of_singular_values(T, d, std::sqrt(Q_size)) + u * std::sqrt(Q_size);
+      const Rounded by_tasks = along_leading(svd.U, svd.sigma, off, k, Z);
+      const Rounded by_features = along_leading(svd.V, svd.sigma, off, k, Z.transpose());
+      inside = {std::max(by_tasks.value, by_features.value),
+                std::max(by_tasks.error, by_features.error)};
+      outside = svd.sigma.tail(all - k).squaredNorm();
+      outside_off = std::sqrt(static_cast<double>(all - k)) * off;
+    } else if (k == 0) {
+      outside_off = u * std::sqrt(Q_size);
+    }
+    add(proof.value, lambda2, outside, outside_off, sums);
+    const double rest = 1 / (4 * lambda2 + 2 * ridge), free = 1 / (2 * ridge);
+    proof.conjugate.value += rest * std::max(0.0, Z_size - inside.value) + free * inside.value;
+    proof.conjugate.error += (free - rest) * inside.error + sums * free * Z_size;
+    proof.conjugate.error += 8 * u * proof.conjugate.value;
+    proof.value.error += 8 * u * proof.value.value;
+    proof.reach = 1 / ridge;
+    return proof;
+  }
+
+  // Of a convex problem, which has nothing new to tell.
+  ProgressCallback poll() {
+    return [this](const Progress&) { return report(last_); };
   }
 
   const LinearProblem& problem_;
   const CoclusParameters& parameters_;
   const LinearSettings& settings_;
+  const ProgressCallback& progress_;
+  Progress last_{.primal = std::numeric_limits<double>::infinity()};
 };
 
 void check(const CoclusParameters& p) {
@@ -207,61 +329,78 @@ LinearFit fit_coclus(const LinearProblem& problem, const CoclusParameters& param
                      const LinearSettings& settings, const LinearStart& start,
                      const ProgressCallback& progress) {
   check(parameters);
-  const Descent descent(problem, parameters, settings);
   const bool given = start.W.size() > 0;
   const Index all = std::min(problem.T(), problem.d());
   const bool convex = parameters.clusters == 0 || parameters.clusters >= all;
   const Index descents = given || convex ? 1 : 2;
+  Descent descent(problem, parameters, settings, progress, descents);
 
   LinearFit fit;
-  fit.primal = std::numeric_limits<double>::infinity();
+  Point best;
+  double lowest = std::numeric_limits<double>::infinity();
   fit.claim = Claim::stationary;
   fit.status = Status::converged;
   for (Index part = 0; part < descents && fit.status != Status::stopped; ++part) {
     Point now;
     if (given) {
       const Matrix P = start.shared.size() > 0 ? start.shared : row_means(start.W);
-      now = descent.at(P, start.W - P, start.b);
+      now = descent.at(start.W, P, start.b);
     } else {
       now = descent.end(part == 0 ? 0 : all);
     }
     Status status = Status::converged;
     Index step = 0;
-    for (;; ++step) {
-      if (progress && !progress({.outer_step = step,
-                                 .primal = now.F,
-                                 .dual = fit.dual,
-                                 .gap = now.gap,
-                                 .part = part,
-                                 .parts = descents})) {
+    for (int misled = 0;; ++step) {
+      if (!descent.report({.outer_step = step,
+                           .primal = now.F,
+                           .dual = fit.dual,
+                           .gap = now.gap,
+                           .part = part,
+                           .parts = descents})) {
         status = Status::stopped;
         break;
       }
-      if (now.gap <= settings.gap_tolerance) break;
+      if (now.gap <= settings.gap_tolerance) {
+        const LinearProof proof = descent.prove(now);
+        const double target = settings.gap_tolerance * proof.primal;
+        if (proof.shows(target)) break;
+        status = Status::stalled;
+        if (++misled > 3 || !(proof.error < target)) break;
+      }
       if (step == settings.max_steps) {
         status = Status::step_limit;
         break;
       }
       Point next = descent.step(now);
       if (!(next.F < now.F)) {  // rounding
-        status = Status::stalled;
+        status = descent.stopped ? Status::stopped : Status::stalled;
         break;
       }
       now = std::move(next);
+      status = Status::converged;
     }
     fit.steps += step;
-    if (now.F < fit.primal) {
-      fit.W = now.P + now.Q;
-      fit.b = now.b;
-      fit.shared = now.P;
-      fit.primal = now.F;
-      fit.gap = now.gap;
-      fit.task_objective = now.task_objective;
+    if (now.F < lowest) {
+      lowest = now.F;
+      best = std::move(now);
       fit.status = status;
     } else if (status == Status::stopped) {
       fit.status = status;
     }
   }
+  const LinearProof proof = descent.prove(best);
+  fit.primal = proof.primal;
+  fit.gap = relative(proof.gap(), proof.primal);
+  fit.bound = relative(proof.error, proof.primal);
+  fit.coarseness = proof.coarseness;
+  fit.task_objective = proof.task_objective;
+  if (fit.status != Status::stopped && proof.shows(settings.gap_tolerance * proof.primal))
+    fit.status = Status::converged;
+  else if (fit.status == Status::stalled && proof.coarse())
+    fit.status = Status::precision;
+  fit.W = std::move(best.W);
+  fit.b = std::move(best.b);
+  fit.shared = std::move(best.P);
   fit.clusters =
       groups_of(co_clusters(fit.W - fit.shared, parameters.clusters, parameters.seed).task);
   return fit;

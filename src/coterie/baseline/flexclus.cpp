@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "coterie/baseline/linear_proof.hpp"
 #include "coterie/math/fusion.hpp"
 
 namespace coterie {
@@ -41,9 +42,36 @@ class FlexclusPenalty : public Penalty {
     return (Z + r * U) / (1 + r);
   }
 
-  double conjugate(const Matrix& Z) override {
+  double conjugate(const Matrix& Z, double) override {
     const Matrix U = fuse_columns(Z / (2 * p_.lambda2), p_.lambda1 / (2 * p_.lambda2));
     return p_.lambda2 * U.squaredNorm() + Z.squaredNorm() / (4 * p_.lambda3);
+  }
+
+  // The value is that of W with the U that the model states: a sum of terms that are not below 0. U of the conjugate is made of means and
+  // multiples of kappa, of at most T numbers each.
+  PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
+    constexpr double u = unit_roundoff;
+    const double T = static_cast<double>(Z.rows());
+    const double sums = static_cast<double>(W.size() + W.rows() + 8) * u;
+    PenaltyProof proof;
+    proof.value.value = value(W);
+    proof.value.error = sums * proof.value.value;
+    const Matrix z = Z / (2 * p_.lambda2);
+    const double kappa = p_.lambda1 / (2 * p_.lambda2);
+    const Matrix U = fuse_columns(z, kappa);
+    double off = 0;  // squared length of the error of U
+    for (Index j = 0; j < z.cols(); ++j) {
+      const double largest = z.col(j).cwiseAbs().maxCoeff();
+      const double pull = std::min(kappa, z.col(j).maxCoeff() - z.col(j).minCoeff());
+      const double here = 4 * (T + 8) * u * (largest + T * pull);
+      off += T * here * here;
+    }
+    const double shared = p_.lambda2 * U.squaredNorm();
+    const double own = Z.squaredNorm() / (4 * p_.lambda3);
+    proof.conjugate = {shared + own, change_of_square(shared, std::sqrt(p_.lambda2 * off)) +
+                                         sums * (shared + own)};
+    proof.reach = 1 / (4 * p_.lambda2) + 1 / (4 * p_.lambda3);
+    return proof;
   }
 
   // The best U for W. With `together`: T x T, in how many features two tasks are in one block.

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "coterie/baseline/linear_proof.hpp"
 #include "coterie/math/anderson.hpp"
 #include "coterie/math/parallel.hpp"
 
@@ -114,6 +115,31 @@ DualPoint dual_point(const LinearProblem& problem, const std::vector<Vector>& ma
   return dual;
 }
 
+// Multiplications between two questions whether to go on.
+constexpr double kPiece = 5e8;
+Index rows_of_piece(double work_of_row) {
+  return static_cast<Index>(std::clamp(kPiece / std::max(1.0, work_of_row), 16.0, 1e9));
+}
+
+// A becomes L of A = L L' in its lower half, column block by column block.
+void factorise_in_place(Eigen::MatrixXd& A, const KeepGoing& keep_going) {
+  constexpr Index width = 512;
+  const Index n = A.rows();
+  for (Index k = 0; k < n; k += width) {
+    const Index w = std::min(width, n - k);
+    Eigen::Ref<Eigen::MatrixXd> corner = A.block(k, k, w, w);
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(corner);
+    auto below = A.block(k + w, k, n - k - w, w);
+    corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(below);
+    for (Index j = k + w; j < n; j += width) {
+      ask(keep_going);
+      const Index columns = std::min(width, n - j);
+      A.block(j, j, n - j, columns).noalias() -=
+          A.block(j, k, n - j, w) * A.block(j, k, columns, w).transpose();
+    }
+  }
+}
+
 // The quadratic model of one task's loss around w0, its bias following w as is best for the model:
 //
 //   q(w) = <g, w - w0> + 1/2 ||A (w - w0)||^2,      rows of A:  sqrt(c_i phi''_i) (x_i - centre)
@@ -125,28 +151,45 @@ struct Quadratic {
   Matrix A;
   Eigen::MatrixXd H;  // A'A; empty when A is to be used
   Vector p;           // A'A w0 - g
-  std::optional<Eigen::LLT<Eigen::MatrixXd>> factor;
+  Eigen::MatrixXd L;  // L L' = A'A + rho I, or AA' + rho I when A is to be used
 
   bool wide() const { return A.rows() < A.cols(); }
   Vector times(const Vector& v) const {
     return wide() ? Vector(A.transpose() * Vector(A * v)) : Vector(H * v);
   }
-  void factorise(double rho) {
-    Eigen::MatrixXd system = wide() ? Eigen::MatrixXd(A * A.transpose()) : H;
-    system.diagonal().array() += rho;
-    factor.emplace(system);
+  void factorise(double rho, const KeepGoing& keep_going) {
+    if (wide()) {
+      const Index n = A.rows(), piece = rows_of_piece(static_cast<double>(A.size()));
+      L.resize(n, n);
+      for (Index i = 0; i < n; i += piece) {
+        ask(keep_going);
+        const Index columns = std::min(piece, n - i);
+        L.block(i, i, n - i, columns).noalias() =
+            A.bottomRows(n - i) * A.middleRows(i, columns).transpose();
+      }
+    } else {
+      L = H;
+    }
+    L.diagonal().array() += rho;
+    factorise_in_place(L, keep_going);
   }
-  // argmin q(w) + rho/2 ||w - v||^2 with the rho of `factor`
+  // argmin q(w) + rho/2 ||w - v||^2 with the rho of L
   Vector prox(const Vector& v, double rho) const {
     const Vector right = rho * v + p;
-    if (!wide()) return factor->solve(right);
-    const Vector inner = factor->solve(Vector(A * right));
-    return (right - A.transpose() * inner) / rho;
+    if (!wide()) return solved(right);
+    return (right - A.transpose() * solved(A * right)) / rho;
+  }
+
+ private:
+  Vector solved(Vector x) const {
+    L.triangularView<Eigen::Lower>().solveInPlace(x);
+    L.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+    return x;
   }
 };
 
 Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point,
-                       const Vector& gradient) {
+                       const Vector& gradient, const KeepGoing& keep_going) {
   const Matrix& X = problem.X[at(t)];
   const Index n = X.rows();
   Vector weight(n);
@@ -162,8 +205,13 @@ Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point
   for (Index k = 0; k < q.A.rows(); ++k)
     q.A.row(k) = std::sqrt(weight[active[at(k)]]) * (X.row(active[at(k)]) - q.centre.transpose());
   if (!q.wide()) {
+    const Index rows = q.A.rows(), piece = rows_of_piece(static_cast<double>(X.cols() * X.cols()));
     q.H = Eigen::MatrixXd::Zero(X.cols(), X.cols());
-    q.H.selfadjointView<Eigen::Lower>().rankUpdate(q.A.transpose());
+    for (Index i = 0; i < rows; i += piece) {
+      ask(keep_going);
+      q.H.selfadjointView<Eigen::Lower>().rankUpdate(
+          q.A.middleRows(i, std::min(piece, rows - i)).transpose());
+    }
     q.H.triangularView<Eigen::StrictlyUpper>() = q.H.transpose();
   }
   q.p = q.times(point.W.row(t).transpose()) - gradient;
@@ -189,14 +237,14 @@ struct ModelOptimum {
 };
 
 ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const Point& from,
-                            const Matrix& gradient, double target, int threads,
-                            const std::function<bool()>& go_on) {
-  constexpr Index limit = 2000, every = 5, patience = 20;
+                            const Matrix& gradient, double target, double slack, int threads,
+                            const KeepGoing& keep_going) {
+  constexpr Index limit = 2000, every = 5;
   const Index T = gradient.rows();
   double curvature = 0;
   for (const Quadratic& task : q) curvature += task.A.squaredNorm();
   const double rho = curvature > 0 ? 0.1 * curvature / static_cast<double>(gradient.size()) : 1;
-  parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho); });
+  parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho, keep_going); });
 
   ModelOptimum optimum;
   Anderson anderson(10);
@@ -205,6 +253,7 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
   Matrix X(V.rows(), V.cols()), slope(V.rows(), V.cols());
   double shortest = std::numeric_limits<double>::infinity(), accuracy = 1e-4;
   for (Index iteration = 1;; ++iteration) {
+    ask(keep_going);
     parallel_for(T, threads,
                  [&](Index t) { X.row(t) = q[at(t)].prox(V.row(t).transpose(), rho).transpose(); });
     const Matrix Z = penalty.prox(2 * X - V, 1 / rho, accuracy);
@@ -227,9 +276,9 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
       optimum.penalty = penalty.value(Z);
       optimum.change =
           (gradient + slope).cwiseProduct(Z - from.W).sum() / 2 + optimum.penalty - from.penalty;
-      const double gap = optimum.penalty + penalty.conjugate(-slope) + slope.cwiseProduct(Z).sum();
+      const double gap =
+          optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(Z).sum();
       if ((gap <= target && optimum.change < 0) || last) return optimum;
-      if (iteration > patience && !go_on()) return optimum;  // a long step asks whether to stop
     }
     plain = V + residual;
     V = anderson.next(V, plain);
@@ -299,60 +348,90 @@ LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearS
   }
   LinearFit fit;
   Point best;  // the last one that was better than those before, by its objective or by its gap
-  const auto stalled = [&] {
-    // What the penalty keeps of a proof is to be that of `best`.
+  double best_primal = 0, best_dual = 0, best_gap = 0;
+  const auto slack_at = [&](double primal) { return 0.01 * settings.gap_tolerance * primal; };
+  LinearProof proof;
+  const auto certify = [&] {  // `best`; whether that is what was asked for
+    if (!settings.bounded) {
+      fit.primal = best_primal;
+      fit.dual = best_dual;
+      fit.gap = best_gap;
+      fit.task_objective = best.loss;
+      return best_gap <= settings.gap_tolerance;
+    }
+    proof = prove_linear(
+        problem, [&](const Matrix& Z) { return penalty.prove(best.W, Z); }, best.W, best.b,
+        settings.gap_tolerance, threads);
+    fit.primal = proof.primal;
+    fit.dual = proof.dual;
+    fit.gap = relative(proof.gap(), proof.primal);
+    fit.bound = relative(proof.error, proof.primal);
+    fit.coarseness = proof.coarseness;
+    fit.task_objective = proof.task_objective;
+    return proof.shows(settings.gap_tolerance * proof.primal);
+  };
+  // What the penalty keeps of a proof is to be that of `best`.
+  const auto end = [&](Status status) {
     const DualPoint pulls = dual_point(problem, best.margin, threads);
-    fit.dual = pulls.losses - penalty.conjugate(pulls.Z);
-    fit.gap = (fit.primal - fit.dual) / gap_scale(fit.primal);
-    fit.status = Status::stalled;
+    penalty.conjugate(pulls.Z, slack_at(best_primal));
+    const bool enough = certify();
+    fit.status = enough                                        ? Status::converged
+                 : status == Status::stalled && proof.coarse() ? Status::precision
+                                                               : status;
+    fit.W = std::move(best.W);
+    fit.b = std::move(best.b);
     return fit;
   };
+  int misled = 0;  // by a gap that its rounding makes too large
   for (Index steps = 0;; ++steps) {
     const DualPoint pulls = dual_point(problem, point.margin, threads);
-    const double dual = pulls.losses - penalty.conjugate(pulls.Z);
     const double primal = point.primal();
-    const double scale = gap_scale(primal);
-    const double gap = (primal - dual) / scale;
-    if (steps > 0 && primal >= fit.primal && gap >= fit.gap) return stalled();
+    const double dual = pulls.losses - penalty.conjugate(pulls.Z, slack_at(primal));
+    const double gap = relative(primal - dual, primal);
+    if (steps > 0 && primal >= best_primal && gap >= best_gap) return end(Status::stalled);
     best = point;
-    fit.W = point.W;
-    fit.b = point.b;
-    fit.task_objective = point.loss;
-    fit.primal = primal;
-    fit.dual = dual;
-    fit.gap = gap;
+    best_primal = primal;
+    best_dual = dual;
+    best_gap = gap;
     fit.steps = steps;
-    const auto ask = [&] {
+    std::mutex one_at_a_time;  // asked by the threads of all tasks
+    const KeepGoing keep_going = [&] {
+      const std::lock_guard lock(one_at_a_time);
       return !progress ||
              progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
     };
-    const bool go_on = ask();
-    fit.status = gap <= settings.gap_tolerance ? Status::converged
-                 : !go_on                      ? Status::stopped
-                                               : Status::step_limit;
-    if (fit.status != Status::step_limit || steps == settings.max_steps) return fit;
+    const bool go_on = keep_going();
+    if (gap <= settings.gap_tolerance) {
+      if (certify()) {
+        fit.W = std::move(best.W);
+        fit.b = std::move(best.b);
+        fit.status = Status::converged;
+        return fit;
+      }
+      if (++misled > 3 || !(proof.error < settings.gap_tolerance * proof.primal))
+        return end(Status::stalled);
+    }
+    if (!go_on) return end(Status::stopped);
+    if (steps == settings.max_steps) return end(Status::step_limit);
 
     const Matrix gradient = -pulls.Z;
     std::vector<Quadratic> q(at(T));
-    parallel_for(T, threads, [&](Index t) {
-      q[at(t)] = quadratic_of(problem, t, point, gradient.row(t).transpose());
-    });
     // The model of the square loss is the loss itself: one step does. Others need not be more exact than their model is.
     const double target = problem.loss == Loss::square
                               ? 0.5 * settings.gap_tolerance
                               : std::max(0.1 * settings.gap_tolerance, 0.01 * gap);
-    bool asked_to_stop = false;
-    const ModelOptimum optimum =
-        minimise_model(q, penalty, point, gradient, target * scale, threads, [&] {
-          asked_to_stop = !ask();
-          return !asked_to_stop;
-        });
-    if (asked_to_stop) {
-      fit.status = Status::stopped;
-      return fit;
+    ModelOptimum optimum;
+    try {
+      parallel_for(T, threads, [&](Index t) {
+        q[at(t)] = quadratic_of(problem, t, point, gradient.row(t).transpose(), keep_going);
+      });
+      optimum = minimise_model(q, penalty, point, gradient, target * primal, slack_at(primal),
+                               threads, keep_going);
+    } catch (const Stopped&) {
+      return end(Status::stopped);
     }
     std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
-    if (!next) return stalled();
+    if (!next) return end(Status::stalled);
     point = std::move(*next);
   }
 }

@@ -27,13 +27,12 @@ struct LinearProblem {
   Index d() const { return X.empty() ? 0 : X.front().cols(); }
 };
 
-// What gaps of linear methods are relative to: the objective itself. Losses are means, so it may be far below 1; below 1e-9 nothing counts.
-inline double gap_scale(double primal) { return std::max(std::abs(primal), 1e-9); }
-
 struct LinearSettings {
-  double gap_tolerance = 1e-4;  // stop when primal - dual <= gap_tolerance * gap_scale(primal)
+  double gap_tolerance = 1e-4;  // stop when primal - dual + its rounding <= gap_tolerance * primal
   Index max_steps = 100;        // outer steps
   int threads = 0;
+  bool bounded =
+      true;  // false: the gap as it is in double, for problems on the way; no bound is stated
 };
 
 struct LinearFit {
@@ -42,7 +41,10 @@ struct LinearFit {
   Matrix shared;  // T x d, the part of W that tasks share: U of flexclus, P of coclus; else empty
   Matrix nu;      // pairs x d: pair duals of metag, in the order of complete_graph(); else empty
   Groups clusters;
-  double primal = 0, dual = -std::numeric_limits<double>::infinity(), gap = 0;
+  double primal = 0, dual = -std::numeric_limits<double>::infinity();
+  double gap = 0;         // relative to primal
+  double bound = 0;       // of the rounding error of the gap, relative to primal
+  double coarseness = 0;  // what doubles leave open of the gap, where that is too much to decide
   Vector task_objective;  // T, loss of every task
   Claim claim = Claim::optimum;
   Index steps = 0;
@@ -69,6 +71,22 @@ struct DualPoint {
 DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector& b,
                      int threads = 1);
 
+// A number with a bound of its rounding error.
+struct Rounded {
+  double value = 0, error = 0;
+};
+
+// What a penalty brings to a certificate: its values at these very W and Z, and how far R* changes where Z is off by E,
+//
+//   |R*(Z + E) - R*(Z)|  <=  2 sqrt(reach R*(Z)) ||E|| + reach ||E||^2.                                   docs/methods.md (17)
+//
+// This holds where R* is the square of a norm with R*(E) <= reach ||E||^2, and where it is convex, not below 0 and its gradient changes
+// by at most 2 reach ||E||.
+struct PenaltyProof {
+  Rounded value, conjugate;
+  double reach = 0;
+};
+
 // A convex penalty of W (T x d). The maps may keep what helps the next call (a warm start), so they are not const.
 class Penalty {
  public:
@@ -76,14 +94,16 @@ class Penalty {
   virtual double value(const Matrix& W) = 0;
   // argmin_W  1/2 ||W - Z||^2 + step R(W); without a closed form, to a distance of accuracy * ||Z||.
   virtual Matrix prox(const Matrix& Z, double step, double accuracy) = 0;
-  // R*(Z) = max_W <Z, W> - R(W), or an upper bound of it that is tight at the optimum.
-  virtual double conjugate(const Matrix& Z) = 0;
+  // R*(Z) = max_W <Z, W> - R(W), or an upper bound of it; without a closed form, one that is too large by at most `slack`.
+  virtual double conjugate(const Matrix& Z, double slack) = 0;
+  // Both values with their rounding. A bound of R* is that of the last call of conjugate(), whose Z was this one but for rounding.
+  virtual PenaltyProof prove(const Matrix& W, const Matrix& Z) = 0;
 };
 
-// Proximal Newton: the losses by their curvature, the penalty as it is; a line search guards every step. W, b, primal, dual, gap,
+// Proximal Newton: the losses by their curvature, the penalty as it is; a line search guards every step. W, b, primal, dual, gap, bound,
 // task_objective, steps and status of the result are set; the biases are the best ones for W, and the dual value is that of the pulls
-// at (W, b), so that both values can be computed again from W and b alone. The last call of
-// penalty.conjugate is the one that gave this dual value. The callback sees every outer step.
+// at (W, b), so that both values can be computed again from W and b alone. The last call of penalty.prove is the one that gave them.
+// Status::precision: doubles cannot tell whether the gap is within the tolerance. The callback sees every outer step.
 LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
                    const LinearStart& start = {}, const ProgressCallback& progress = {});
 

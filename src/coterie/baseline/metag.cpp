@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "coterie/baseline/linear_proof.hpp"
 #include "coterie/math/fusion.hpp"
 
 namespace coterie {
@@ -21,15 +22,12 @@ namespace {
 // At the optimum both have the same nu in units of lambda, so each call begins with the duals of the one before.
 class MetagPenalty : public Penalty {
  public:
-  // `tolerance`: what the bound of R* may be too large by, relative to the last value of R.
-  MetagPenalty(double lambda, double rho, double tolerance, const Matrix& nu)
-      : lambda_(lambda), rho_(rho), tolerance_(tolerance) {
+  MetagPenalty(double lambda, double rho, const Matrix& nu) : lambda_(lambda), rho_(rho) {
     if (lambda > 0) unit_ = nu / lambda;
   }
 
   double value(const Matrix& W) override {
-    value_ = lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
-    return value_;
+    return lambda_ * sum_of_distances(W) + rho_ / 2 * W.squaredNorm();
   }
 
   // Half of the squared distance to the exact map is at most the gap of the fusion.
@@ -42,14 +40,44 @@ class MetagPenalty : public Penalty {
   }
 
   // Half of ||Z - D nu||^2 exceeds its minimum by no more than the gap of the fusion, whose primal is at most both bounds below.
-  double conjugate(const Matrix& Z) override {
+  double conjugate(const Matrix& Z, double slack) override {
     const double primal = largest_primal(Z, lambda_);
-    const double accuracy =
-        std::max(tolerance_ * std::max(value_, 1e-9) * rho_ / std::max(primal, 1e-300), 1e-14);
+    const double accuracy = std::max(slack * rho_ / std::max(primal, 1e-300), 1e-14);
     VectorFusion fusion = fuse(Z, lambda_, accuracy);
     nu_ = std::move(fusion.nu);
     group_ = std::move(fusion.group);
     return (Z - spread_of_duals(nu_, Z.rows())).squaredNorm() / (2 * rho_);
+  }
+
+  // With the duals of the last conjugate, put surely into their balls. Their sums are taken in long double: pair duals may be far larger
+  // than what is left of them.
+  PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
+    constexpr double u = unit_roundoff;
+    const Index T = Z.rows(), d = Z.cols();
+    pull_inside(nu_, Vector::Constant(nu_.rows(), lambda_));
+    using Rows = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    Rows left = Z.cast<long double>();
+    Matrix size = Z.cwiseAbs();  // of the terms of each sum
+    Index pair = 0;
+    for (Index s = 0; s < T; ++s)
+      for (Index t = s + 1; t < T; ++t, ++pair) {
+        const auto nu = nu_.row(pair);
+        left.row(s) -= nu.cast<long double>();
+        left.row(t) += nu.cast<long double>();
+        size.row(s) += nu.cwiseAbs();
+        size.row(t) += nu.cwiseAbs();
+      }
+    const double half_epsilon =
+        static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
+    const double off = static_cast<double>(T + 4) * half_epsilon * size.norm();
+    PenaltyProof proof;
+    proof.value.value = value(W);
+    proof.value.error = static_cast<double>(T * T + (T + 1) * d + 8) * u * proof.value.value;
+    proof.conjugate.value = static_cast<double>(left.squaredNorm() / (2 * rho_));
+    proof.conjugate.error = change_of_square(proof.conjugate.value, off / std::sqrt(2 * rho_)) +
+                            8 * u * proof.conjugate.value;
+    proof.reach = 1 / (2 * rho_);
+    return proof;
   }
 
   // Of the last conjugate: its duals, and the tasks that they fuse.
@@ -71,8 +99,7 @@ class MetagPenalty : public Penalty {
 
   static constexpr Index most_iterations = 10'000;
 
-  double lambda_, rho_, tolerance_;
-  double value_ = 0;
+  double lambda_, rho_;
   Matrix unit_;  // nu / lambda of the last fusion
   Matrix nu_;
   std::vector<Index> group_;
@@ -96,10 +123,6 @@ Groups groups_by(Index T, const Alike& alike) {
   std::vector<bool> joined;
   for (const Edge& edge : graph) joined.push_back(alike(edge.t, edge.s));
   return connected_parts(T, graph, joined);
-}
-
-Groups equal_rows(const Matrix& W) {
-  return groups_by(W.rows(), [&](Index t, Index s) { return W.row(t) == W.row(s); });
 }
 
 // The proof at W, with the duals of its own.
@@ -128,7 +151,7 @@ LinearFit fit_metag(const LinearProblem& problem, const MetagParameters& paramet
   const double last =
       parameters.lambda / std::pow(parameters.ratio, static_cast<double>(parameters.levels - 1));
   const double lambda = std::min(parameters.lambda, last);
-  MetagPenalty penalty(lambda, parameters.ridge, 0.01 * settings.gap_tolerance, start.nu);
+  MetagPenalty penalty(lambda, parameters.ridge, start.nu);
   LinearFit fit = minimise(problem, penalty, settings, start, progress);
   fit.nu = penalty.nu();
   fit.clusters = equal_rows(fit.W);
@@ -140,7 +163,9 @@ LinearFit fit_metag(const LinearProblem& problem, const MetagParameters& paramet
   const Groups fused = groups_by(T, [&](Index t, Index s) { return group[t] == group[s]; });
   if (common_refinement(T, fused, fit.clusters) == fused) return fit;
   LinearFit merged = prove_at(mean_of_groups(fit.W, fused), fit, problem, penalty, settings);
-  return merged.gap <= std::max(fit.gap, settings.gap_tolerance) ? merged : fit;
+  const bool as_good = merged.gap + merged.bound <= fit.gap + fit.bound;
+  const bool good_enough = merged.gap + merged.bound <= settings.gap_tolerance;
+  return as_good || good_enough ? merged : fit;
 }
 
 }  // namespace coterie

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "coterie/baseline/shared_newton.hpp"
+#include "coterie/baseline/shared_weights.hpp"
 
 namespace coterie {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "coterie/baseline/kernel_problem.hpp"
-#include "coterie/baseline/shared_newton.hpp"
+#include "coterie/baseline/shared_weights.hpp"
 
 namespace coterie {
 namespace {

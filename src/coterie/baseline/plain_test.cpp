@@ -36,6 +36,30 @@ TEST(Uniform, CountsSamplesThatDoNotTakePart) {
   EXPECT_NEAR(again.primal, fit.primal, 1e-12 * fit.primal);
 }
 
+// Within an SVM, too, which asks when it has done some work.
+TEST(Uniform, StopsWithTheBestThatWasProved) {
+  const KernelProblem problem = planted_problem(2, 1200);
+  Index calls = 0;
+  const Fit whole = fit_uniform(problem.at(), to_gap(1e-8), [&](const Progress&) {
+    ++calls;
+    return true;
+  });
+  EXPECT_GT(calls, 3 * whole.outer_steps);
+  for (const Index stop : {Index{1}, Index{2}, calls / 4, calls / 2, calls - 2}) {
+    Index left = stop;
+    Workspace workspace;
+    const Fit fit = fit_uniform(
+        problem.at(), to_gap(1e-8), [&](const Progress&) { return --left > 0; }, {}, &workspace);
+    EXPECT_EQ(fit.status, Status::stopped);
+    EXPECT_LE(fit.gap, 1);  // at least the constant answers
+    const Verification check =
+        verify_method(problem.model_of(fit, "uniform", "", 1e-8), problem.data);
+    for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
+    // What was stopped midway is not used again.
+    expect_same_bits(whole, fit_uniform(problem.at(), to_gap(1e-8), {}, {}, &workspace));
+  }
+}
+
 TEST(Pool, HasTheSamplesOfAllTasksInTheirOrder) {
   const Dataset data = kernel_problem(3).data;
   const Dataset pool = pool_tasks(data);

@@ -1,6 +1,6 @@
 #include "coterie/baseline/tang.hpp"
 
-#include "coterie/baseline/shared_newton.hpp"
+#include "coterie/baseline/shared_weights.hpp"
 
 namespace coterie {
 

@@ -50,7 +50,7 @@ LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::ve
     std::vector<Index> places;
     for (const Index row : data.tasks[t].rows)
       places.push_back(place[static_cast<std::size_t>(row)]);
-    problem.X.push_back(X(places, Eigen::all));
+    problem.X.emplace_back(X(places, Eigen::all));
     problem.y.push_back(data.tasks[t].y);
     problem.c[t] /= static_cast<double>(data.tasks[t].size());
   }
@@ -207,6 +207,7 @@ Model make_linear_model(const MethodProblem& problem, const TrainSettings& setti
   proof.primal = fit.primal;
   proof.dual = fit.dual;
   proof.gap = fit.gap;
+  proof.bound = fit.bound;
   proof.claim = fit.claim;
   proof.nu = fit.nu;
   proof.status = to_string(fit.status);

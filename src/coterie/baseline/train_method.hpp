@@ -30,6 +30,7 @@ struct MethodFit {
   bool is_linear = false;
   Status status() const { return is_linear ? linear.status : kernel.fit.status; }
   double gap() const { return is_linear ? linear.gap : kernel.fit.gap; }
+  double coarseness() const { return is_linear ? linear.coarseness : kernel.fit.coarseness; }
   Index steps() const { return is_linear ? linear.steps : kernel.fit.outer_steps; }
 };
 // Settings must be those of prepare_method but for C of kernel methods' problems, which is part of the problem, and `parameters`,

@@ -7,6 +7,7 @@
 
 #include "coterie/baseline/cmtl.hpp"
 #include "coterie/baseline/plain.hpp"
+#include "coterie/baseline/verify_method.hpp"
 #include "coterie/data/planted_weights.hpp"
 #include "coterie/mtmkl/predict.hpp"
 
@@ -151,6 +152,31 @@ TEST(TrainMethod, WarmStartsLeadToTheSameOptimum) {
     };
     EXPECT_NE(value(first), value(cold)) << name;
     EXPECT_NEAR(value(warm), value(cold), 2e-8 * std::max(1.0, value(cold))) << name;
+  }
+}
+
+// Wherever a fit is stopped, what it has found holds.
+TEST(TrainMethod, StoppedFitsStateWhatIsTrue) {
+  const Dataset data = small_data();
+  for (const Method& method : methods()) {
+    TrainSettings settings = settings_for(method.name);
+    settings.lambda = method.name == "coterie" ? "0.3max" : settings.lambda;
+    settings.tolerance = 1e-9;
+    const MethodProblem problem = prepare_method(data, settings, {}, 1);
+    int stopped = 0;
+    for (const int calls : {1, 2, 3, 5, 8, 13, 21, 34, 55}) {
+      int left = calls;
+      const MethodFit fit =
+          fit_method(problem, settings, 1, [&](const Progress&) { return --left > 0; });
+      if (left > 0) break;
+      stopped += fit.status() == Status::stopped;
+      const Model model = make_model(problem, settings, fit, "");
+      const Verification check = verify_method(model, data);
+      for (const std::string& finding : check.findings)
+        ADD_FAILURE() << method.name << " after " << calls << " calls: " << finding;
+      EXPECT_NEAR(check.primal, model.certificate.primal, 1e-9 * check.primal) << method.name;
+    }
+    EXPECT_GE(stopped, 2) << method.name;
   }
 }
 

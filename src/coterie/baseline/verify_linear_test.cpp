@@ -64,9 +64,15 @@ TEST(VerifyLinear, FindsNothingInSoundModels) {
       const Trained trained = train(settings, seed);
       const Verification check = verify_linear(trained.model, trained.data);
       EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters << loss;
-      EXPECT_LE(check.gap, 1e-6 * (1 + 1e-6));
+      EXPECT_LE(check.gap, 1e-6);
       EXPECT_LE(check.primal_difference, 1e-12);
       EXPECT_LE(check.dual_difference, 1e-10);
+      const Certificate& stated = trained.model.certificate;
+      EXPECT_EQ(stated.status, "converged");
+      EXPECT_GT(stated.bound, 0);
+      EXPECT_LE(stated.gap + stated.bound, 1e-6);
+      EXPECT_LE(check.bound, 1e-8);
+      EXPECT_TRUE(check.taken.empty());
       EXPECT_TRUE(check.groups_exact || settings.method != "metag");
     }
 }
@@ -82,6 +88,8 @@ TEST(VerifyLinear, ChecksMappedFeatures) {
     EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters;
     EXPECT_LE(check.primal_difference, 1e-9);
     EXPECT_LE(check.dual_difference, 1e-8);
+    EXPECT_LE(check.bound, 1e-6);
+    EXPECT_EQ(check.taken.size(), 1);
     Model wrong = trained.model;
     wrong.tasks[0].alpha[0] *= 1.1;
     EXPECT_NE(all_findings(verify_linear(wrong, trained.data)), "");
@@ -147,6 +155,83 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
       EXPECT_NE(all_findings(verify_linear(rough.model, rough.data)), "");
     }
   }
+}
+
+// Numbers are compared as closely as their bounds allow.
+TEST(VerifyLinear, RefusesSmallForgeries) {
+  for (const TrainSettings& settings : some_settings()) {
+    const Trained trained = train(settings, 3);
+    const Certificate& stated = trained.model.certificate;
+    const auto findings = [&](const auto& spoil) {
+      Model model = trained.model;
+      spoil(model);
+      return all_findings(verify_linear(model, trained.data));
+    };
+    const std::string what = settings.method + " " + settings.parameters;
+    EXPECT_EQ(findings([](Model&) {}), "") << what;
+    for (const double part : {1e-6, -1e-6, 1e-9, -1e-9}) {
+      EXPECT_NE(findings([&](Model& m) { m.certificate.primal *= 1 + part; }), "") << what;
+      EXPECT_NE(findings([&](Model& m) { m.tasks[0].objective *= 1 + part; }), "") << what;
+      EXPECT_NE(findings([&](Model& m) { m.certificate.gap += part; }), "") << what;
+      if (stated.claim != Claim::stationary) {
+        EXPECT_NE(findings([&](Model& m) { m.certificate.dual *= 1 + part; }), "") << what;
+      }
+    }
+    for (const double nudge : {1e-5, -1e-5}) {  // objectives move by its square
+      EXPECT_NE(findings([&](Model& m) { m.tasks[0].bias += nudge; }), "") << what;
+      EXPECT_NE(findings([&](Model& m) { m.tasks[0].w[0] += nudge; }), "") << what;
+    }
+    // A bound that would cover what was changed is above the tolerance, and what it covers is said.
+    EXPECT_NE(findings([&](Model& m) {
+                m.certificate.primal *= 1 + 1e-4;
+                m.certificate.bound = 1e-3;
+              }),
+              "")
+        << what;
+    if (settings.method == "metag" && stated.nu.size() > 0) {
+      Index longest = 0;
+      stated.nu.rowwise().norm().maxCoeff(&longest);
+      const double radius = settings.parameters == "lambda=0.001" ? 0.001 : 0.025;
+      const double length = stated.nu.row(longest).norm();
+      const auto stretched = [&](double to) {
+        return findings([&](Model& m) { m.certificate.nu.row(longest) *= to * radius / length; });
+      };
+      EXPECT_LE(length, radius);
+      EXPECT_NE(stretched(1 + 1e-8).find("a pair dual leaves its ball"), std::string::npos) << what;
+    }
+  }
+}
+
+// A model of a version that stated no bound is read as before, and this is said.
+TEST(VerifyLinear, TakesOlderModels) {
+  Trained trained = train(some_settings()[1], 3);
+  Certificate& stated = trained.model.certificate;
+  stated.bound = 0;
+  stated.scale_floor = 1;
+  const Verification check = verify_linear(trained.model, trained.data);
+  EXPECT_EQ(all_findings(check), "");
+  ASSERT_EQ(check.taken.size(), 1);
+  EXPECT_NE(check.taken[0].find("a version that stated no bound"), std::string::npos);
+  stated.primal *= 1 + 1e-6;
+  EXPECT_NE(all_findings(verify_linear(trained.model, trained.data)), "");
+}
+
+// Bounds follow the features: what is badly scaled is refused no more than what is not.
+TEST(VerifyLinear, TakesBadScales) {
+  for (TrainSettings settings : some_settings())
+    for (const char* loss : {"squared-hinge", "logistic", "square"}) {
+      settings.loss = loss;
+      settings.scale = "none";
+      settings.max_steps = 5;
+      Dataset data = train(settings, 7).data;
+      for (Index j = 0; j < data.X.cols(); ++j) data.X.col(j) *= j % 2 == 0 ? 1e5 : 1e-3;
+      const MethodProblem problem = prepare_method(data, settings, {}, 1);
+      const MethodFit fit = fit_method(problem, settings, 1);
+      const Model model = make_model(problem, settings, fit, "");
+      const Verification check = verify_linear(model, data);
+      EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters << loss;
+      EXPECT_GT(model.certificate.bound, 0);
+    }
 }
 
 TEST(VerifyLinear, ReportsEverySample) {

@@ -11,9 +11,11 @@
 #include <set>
 #include <utility>
 
+#include "coterie/baseline/linear_proof.hpp"
 #include "coterie/baseline/partition.hpp"
 #include "coterie/math/clip.hpp"
 #include "coterie/math/kmeans.hpp"
+#include "coterie/math/parallel.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/math/spectrum.hpp"
 
@@ -41,11 +43,39 @@ class GroupTraceNorms final : public Penalty {
     return W;
   }
 
-  double conjugate(const Matrix& Z) override {
+  double conjugate(const Matrix& Z, double) override {
     double sum = 0;
     for (const Members& g : groups_)
       sum += box_norm_conjugate(singular_values(Z(g, Eigen::all).transpose()), box);
     return sum / lambda_;
+  }
+
+  // Trace and spectral norm are norms: a singular value that is off by `off` changes them by that, once for each of them.
+  PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
+    const double sums = static_cast<double>(W.rows() + 8) * unit_roundoff;
+    PenaltyProof proof;
+    for (const Members& g : groups_) {
+      const Index tasks = std::ssize(g);
+      const Matrix W_g = W(g, Eigen::all), Z_g = Z(g, Eigen::all);
+      const auto off = [&](const Matrix& A) {
+        return error_of_singular_values(tasks, A.cols(), A.norm());
+      };
+      const double trace = singular_values(W_g.transpose()).sum();
+      const double largest = singular_values(Z_g.transpose()).maxCoeff();
+      const double value = lambda_ * trace * trace;
+      const double conjugate = largest * largest / (4 * lambda_);
+      proof.value.value += value;
+      proof.value.error +=
+          change_of_square(value, std::sqrt(lambda_) * static_cast<double>(tasks) * off(W_g)) +
+          2 * sums * value;
+      proof.conjugate.value += conjugate;
+      proof.conjugate.error +=
+          change_of_square(conjugate, off(Z_g) / (2 * std::sqrt(lambda_))) + sums * conjugate;
+    }
+    proof.value.error += sums * proof.value.value;
+    proof.conjugate.error += sums * proof.conjugate.value;
+    proof.reach = 1 / (4 * lambda_);
+    return proof;
   }
 
  private:
@@ -86,7 +116,8 @@ struct Move {
 };
 
 // Every task to every other group, or to an empty one while there are fewer than G.
-std::vector<Move> single_moves(const Groups& groups, Index G, const SetFunction& h) {
+std::vector<Move> single_moves(const Groups& groups, Index G, const SetFunction& h,
+                               const KeepGoing& keep_going) {
   Groups slots = groups;
   if (std::ssize(slots) < G) slots.push_back({});
   std::vector<double> before;
@@ -94,6 +125,7 @@ std::vector<Move> single_moves(const Groups& groups, Index G, const SetFunction&
   std::vector<Move> moves;
   for (std::size_t from = 0; from < slots.size(); ++from) {
     for (const Index t : slots[from]) {
+      ask(keep_going);
       Groups without = slots;
       std::erase(without[from], t);
       const double left = h(without[from]) - before[from];
@@ -115,10 +147,10 @@ double total(const Groups& groups, const SetFunction& h) {
 }
 
 // The best single move, until none lowers the sum by more than rounding.
-Groups descend(Groups groups, Index G, const SetFunction& h) {
+Groups descend(Groups groups, Index G, const SetFunction& h, const KeepGoing& keep_going) {
   const double slack = 1e-12 * total(groups, h);
   for (;;) {
-    std::vector<Move> moves = single_moves(groups, G, h);
+    std::vector<Move> moves = single_moves(groups, G, h, keep_going);
     const auto best =
         std::min_element(moves.begin(), moves.end(),
                          [](const Move& a, const Move& b) { return a.change < b.change; });
@@ -134,7 +166,7 @@ Groups singletons_of(Index T) {
 }
 
 // Join the two groups that raise the sum least, until G are left.
-Groups merge(Groups groups, Index G, const SetFunction& h) {
+Groups merge(Groups groups, Index G, const SetFunction& h, const KeepGoing& keep_going) {
   const Index count = std::ssize(groups);
   std::vector<double> alone;
   for (const Members& g : groups) alone.push_back(h(g));
@@ -145,6 +177,7 @@ Groups merge(Groups groups, Index G, const SetFunction& h) {
   };
   Matrix rise(count, count);  // a < b
   const auto fill = [&](std::size_t a, std::size_t b) {
+    ask(keep_going);
     rise(static_cast<Index>(a), static_cast<Index>(b)) = h(joined(a, b)) - alone[a] - alone[b];
   };
   for (std::size_t b = 0; b < groups.size(); ++b)
@@ -207,6 +240,9 @@ class Search {
         parts_(parts) {}
 
   Index part = 0;
+  bool bounded =
+      false;  // fits state the rounding of their gaps; not needed while groups are compared
+  const KeepGoing keep_going = [this] { return poll(); };
   bool stopped() const { return stopped_; }
   Index steps() const { return steps_; }  // of all convex problems
 
@@ -225,14 +261,14 @@ class Search {
     return {.W = std::move(fit.W), .b = std::move(fit.b)};
   }
 
-  // From single tasks an eighth of the groups at a time, with W anew at every stage.
+  // From single tasks an eighth of the groups at a time, with W anew at every stage. Throws Stopped.
   Groups merge_in_stages(LinearStart at) {
     Groups groups = singletons_of(problem_.T());
     for (;;) {
       const Index count = std::ssize(groups);
       const Index next = std::max(G_, count - std::max<Index>(1, count / 8));
       const SetFunction h = squared_trace_norm(at.W);
-      groups = descend(merge(std::move(groups), next, h), next, h);
+      groups = descend(merge(std::move(groups), next, h, keep_going), next, h, keep_going);
       if (next == G_ || stopped_) return groups;
       at = weights(groups, at);
     }
@@ -244,7 +280,12 @@ class Search {
       if (stopped_ || !seen_.insert(groups).second) return std::nullopt;
       LinearFit fit = solve(groups, tolerance, from);
       if (stopped_) return fit;
-      Groups next = descend(groups, G_, squared_trace_norm(fit.W));
+      Groups next;
+      try {
+        next = descend(groups, G_, squared_trace_norm(fit.W), keep_going);
+      } catch (const Stopped&) {
+        return fit;
+      }
       if (next == groups) return fit;
       groups = std::move(next);
       from = {.W = std::move(fit.W), .b = std::move(fit.b)};
@@ -256,11 +297,16 @@ class Search {
   LinearFit try_moves(LinearFit fit, double tolerance, Index& trials) {
     for (bool moved = true; moved && !stopped_;) {
       moved = false;
-      const double slack = tolerance * gap_scale(fit.primal);
+      const double slack = tolerance * fit.primal;
       const double goal = fit.primal - slack;
       const DualPoint dual = dual_point(problem_, fit.W, fit.b, settings_.threads);
       const SetFunction h = squared_spectral_norm(dual.Z);
-      std::vector<Move> moves = single_moves(fit.clusters, G_, h);
+      std::vector<Move> moves;
+      try {
+        moves = single_moves(fit.clusters, G_, h, keep_going);
+      } catch (const Stopped&) {
+        return fit;
+      }
       std::stable_sort(moves.begin(), moves.end(),
                        [](const Move& a, const Move& b) { return a.change < b.change; });
       for (const Move& move : moves) {
@@ -290,6 +336,16 @@ class Search {
 
   void forget() { seen_.clear(); }
 
+  // The same weights, with a bound.
+  LinearFit certified(const LinearFit& fit) const {
+    GroupTraceNorms penalty(lambda_, fit.clusters);
+    LinearSettings settings = settings_;
+    settings.max_steps = 0;
+    LinearFit out = minimise(problem_, penalty, settings, {.W = fit.W, .b = fit.b});
+    out.clusters = fit.clusters;
+    return out;
+  }
+
  private:
   bool report(Progress p, const Groups& groups) {
     p.outer_step = reports_++;
@@ -312,6 +368,7 @@ class Search {
     GroupTraceNorms penalty(lambda_, groups);
     LinearSettings settings = settings_;
     settings.gap_tolerance = tolerance;
+    settings.bounded = bounded;
     LinearFit fit = minimise(problem_, penalty, settings, from, progress);
     steps_ += fit.steps;
     return fit;
@@ -347,6 +404,7 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
 
   if (G == 1 || G == T) {  // nothing to search
     Search search(problem, parameters, settings, progress, 1);
+    search.bounded = true;
     LinearFit fit =
         search.solve(G == 1 ? together : singletons_of(T), settings.gap_tolerance, given);
     fit.claim = G == 1 ? Claim::optimum : Claim::given_clusters;
@@ -365,13 +423,13 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   const auto first_groups = [&](Index recipe) -> Groups {
     switch (recipe) {
       case 0:
-        return merge(in_order(start.clusters), G, h);
+        return merge(in_order(start.clusters), G, h, search.keep_going);
       case 1:
-        return descend(kmeans_groups(single.W, G, parameters.seed), G, h);
+        return descend(kmeans_groups(single.W, G, parameters.seed), G, h, search.keep_going);
       case 2:
         return search.merge_in_stages(single);
       default:
-        return descend(random_groups(T, G, random), G, h);
+        return descend(random_groups(T, G, random), G, h, search.keep_going);
     }
   };
 
@@ -383,11 +441,16 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   for (Index part = 0; part < parameters.restarts && !search.stopped(); ++part) {
     search.part = part;
     const Index recipe = part + (start.clusters.empty() ? 1 : 0);
-    std::optional<LinearFit> fit =
-        search.descent(first_groups(recipe), tolerance, recipe == 0 ? given : single);
-    if (fit) ends.push_back({std::move(*fit), part});
+    try {
+      std::optional<LinearFit> fit =
+          search.descent(first_groups(recipe), tolerance, recipe == 0 ? given : single);
+      if (fit) ends.push_back({std::move(*fit), part});
+    } catch (const Stopped&) {
+      break;
+    }
   }
   if (ends.empty()) {  // stopped, or rounding led round in a circle
+    search.bounded = true;
     LinearFit fit = search.solve(together, settings.gap_tolerance, single);
     fit.claim = Claim::given_clusters;
     if (search.stopped()) fit.status = Status::stopped;
@@ -404,10 +467,12 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   if (!search.stopped()) {
     search.part = part;
     search.forget();
+    search.bounded = true;
     const LinearStart from{.W = best.W, .b = best.b};
     std::optional<LinearFit> exact = search.descent(best.clusters, settings.gap_tolerance, from);
     best = exact ? std::move(*exact) : search.solve(best.clusters, settings.gap_tolerance, from);
   }
+  if (search.stopped()) best = search.certified(best);
   best.claim = Claim::given_clusters;
   best.steps = search.steps();
   if (search.stopped()) best.status = Status::stopped;

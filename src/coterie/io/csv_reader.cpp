@@ -69,6 +69,8 @@ class CsvTable {
   void choose_features(const LineReader& reader, const Header& header);
   void require_column(const LineReader& reader, const Header& header, const std::string& name,
                       const std::string& option) const;
+  void make_room(const LineReader& reader);
+  double bytes_of_row() const;
   void read_row(const LineReader& reader, const Header& header);
   const char* read_feature(const LineReader& reader, const Header& header, std::size_t column,
                            const char* at, double& value);
@@ -190,9 +192,19 @@ void CsvTable::find_features(const LineReader& reader, const Header& header) {
   }
 }
 
-void CsvTable::read_row(const LineReader& reader, const Header& header) {
+// With label and task, vectors that double.
+double CsvTable::bytes_of_row() const { return 8.0 * static_cast<double>(features_.size() + 4); }
+
+void CsvTable::make_room(const LineReader& reader) {
+  const double names = labels_.bytes() + tasks_.bytes();
+  reader.need(names + bytes_of_row() * static_cast<double>(rows_->rows() + 1));
   // With several files the share of one file says little about the rows to come.
-  if (rows_->is_full()) rows_->grow(several_files_ ? 0 : reader.fraction_read());
+  rows_->grow(several_files_ ? 0 : reader.fraction_read(),
+              (reader.memory() - names) / bytes_of_row());
+}
+
+void CsvTable::read_row(const LineReader& reader, const Header& header) {
+  if (rows_->is_full()) make_room(reader);
   double* row = rows_->add_row();
   const char* p = reader.begin();
   const char* const end = reader.end();
@@ -249,6 +261,8 @@ const char* CsvTable::read_name(const LineReader& reader, const Header& header, 
                                   columns_[column].role == Role::label ? "label" : "task name"));
     }
     code = names.code(field.text);
+    reader.need(labels_.bytes() + tasks_.bytes() +
+                bytes_of_row() * static_cast<double>(rows_->rows()));
   }
   codes.push_back(code);
   return field.after;
@@ -260,9 +274,12 @@ Header read_header(LineReader& reader) {
   if (!reader.next()) reader.fail_file("the file is empty. It needs a header and rows of data.");
   Header header{delimiter_of(reader), {}, {}, {}};
   std::string scratch;
+  constexpr double bytes_of_column = 300;  // a name here and in the table, and where it is found
+  double bytes = 0;
   for (const char* p = reader.begin();;) {
     const Field field = read_field(reader, p, header.delimiter, scratch);
     const std::string name(field.text);
+    reader.need(bytes += bytes_of_column + 4 * static_cast<double>(name.size()));
     const std::string problem = describe_bad_name(name);
     if (!problem.empty()) {
       reader.fail(

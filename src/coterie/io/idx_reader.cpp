@@ -68,6 +68,7 @@ class IdxReader {
   bool holds_labels() const { return shape_.size() == 1; }
   Index items() const { return shape_[0]; }
   Index item_size() const { return item_size_; }
+  bool is_gzip() const { return input_.is_gzip(); }
   const std::string& path() const { return input_.path(); }
   double fraction_read() const { return input_.fraction_read(); }
   [[noreturn]] void fail(const std::string& message) const { input_.fail(message); }
@@ -215,8 +216,13 @@ Samples read_idx_files(const std::vector<InputFile>& files, const TableOptions& 
   Samples samples;
   Dictionary labels, tasks;
   std::unique_ptr<RowBuffer> rows;
+  double images_in_all = 0;
   for (const IdxPair& pair : pairs) {
     IdxReader reader(pair.images.path);
+    images_in_all += static_cast<double>(reader.items());
+    check_table_memory(pair.images.path, reader.is_gzip(),
+                       8 * images_in_all * static_cast<double>(reader.item_size() + 4),
+                       pair.images.memory);
     if (!rows) rows = std::make_unique<RowBuffer>(reader.item_size());
     if (reader.item_size() != rows->columns()) {
       reader.fail(fmt::format(

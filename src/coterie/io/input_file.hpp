@@ -15,6 +15,7 @@ struct InputFile {
   std::string task;                  // the task of all its rows, unless a column says
   bool task_given = false;           // as path:task
   std::shared_ptr<LineReader> kept;  // of a pipe, which cannot be opened twice
+  double memory = 0;                 // bytes that the table of all files may take
 
   // A reader before the first line.
   std::shared_ptr<LineReader> open();

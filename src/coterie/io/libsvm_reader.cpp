@@ -28,10 +28,27 @@ bool is_space(char c) { return c == ' ' || c == '\t'; }
 struct Size {
   Index rows = 0, columns = 0;
   double bytes = 0;  // of the files
+
+  Index width(const TableOptions& options) const {
+    return options.features.empty() ? columns : std::ssize(options.features);
+  }
+  double entries(const TableOptions& options) const {
+    return static_cast<double>(rows) * static_cast<double>(width(options));
+  }
+  // Of memory. Labels and tasks are vectors that double.
+  double table(const TableOptions& options) const {
+    return 8 * entries(options) + 32 * static_cast<double>(rows);
+  }
 };
 
+// A few bytes can name the largest index of all. So a file may ask for as much memory as suits its own size, unless the features are chosen.
+double most_entries(const Size& size, const TableOptions& options) {
+  if (!options.features.empty()) return largest_matrix;
+  return std::min(largest_matrix, 1e6 + most_entries_a_byte * size.bytes);
+}
+
 // Indices increase along a line, so the last is the largest. Lines that break the rules are left to the second pass.
-void measure(InputFile& file, Size& size) {
+void measure(InputFile& file, const TableOptions& options, Size& size) {
   const std::shared_ptr<LineReader> reader = file.open();
   const Index before = size.rows;
   size.bytes += reader->size();
@@ -45,21 +62,18 @@ void measure(InputFile& file, Size& size) {
     Index index = 0;
     std::from_chars(line.data() + start, line.data() + colon, index);
     if (index <= largest_index) size.columns = std::max(size.columns, index);
+    if (size.entries(options) <= most_entries(size, options)) reader->need(size.table(options));
   }
   if (size.rows == before) reader->fail_file("the file has no samples.");
 }
 
-// A few bytes can name the largest index of all. So a file may ask for as much memory as suits its own size, unless the features are chosen.
 void check_size(const Size& size, const std::string& path, const TableOptions& options) {
-  const bool chosen = !options.features.empty();
-  const Index count = chosen ? static_cast<Index>(options.features.size()) : size.columns;
-  const double most =
-      chosen ? largest_matrix : std::min(largest_matrix, 1e6 + most_entries_a_byte * size.bytes);
-  if (static_cast<double>(size.rows) * static_cast<double>(count) <= most) return;
+  const double most = most_entries(size, options);
+  if (size.entries(options) <= most) return;
   throw InputError(
       fmt::format("{}: {} samples of {} features are too many for a dense matrix from this file "
                   "({:.3g} entries at most). Choose features with --features.",
-                  path, size.rows, count, most));
+                  path, size.rows, size.width(options), most));
 }
 
 // Where each index goes: target[index] is a column of X, or -1 for none.
@@ -221,8 +235,10 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
   }
   check_file_tasks(files);
   Size size;
-  for (InputFile& file : files) measure(file, size);
+  for (InputFile& file : files) measure(file, options, size);
   check_size(size, files.front().path, options);
+  const double table = size.table(options);
+  files.back().open()->need(table);
 
   Columns columns = choose_columns(files.front().path, size.columns, options);
   Samples samples;
@@ -237,6 +253,7 @@ Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& opt
       if (line.empty()) continue;
       if (row == size.rows) reader->fail_file("the file changed while it was read. Try again.");
       const char* pairs = read_label(*reader, line, words, samples.label);
+      reader->need(table + words.bytes());
       read_pairs(*reader, pairs, line.data() + line.size(), columns, samples.X.row(row++).data());
       if (!file.task.empty()) samples.task.push_back(tasks.code(file.task));
     }

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "coterie/io/machine.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie::detail {
@@ -22,6 +21,9 @@ constexpr std::size_t buffer_size = std::size_t{1} << 18;
 constexpr std::size_t read_limit = std::size_t{1} << 30;  // of one call of read or gzread
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 constexpr double largest_pipe = 2e9;  // bytes, but at most a quarter of the machine's memory
+// A gzip file that unpacks to more text than there is memory for tables, and to so many times its size, holds nothing but repetitions.
+// Tables have a tenth of that.
+constexpr double largest_ratio = 200;
 
 struct Magic {
   std::string_view bytes, what;
@@ -44,6 +46,8 @@ bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 double pipe_limit() { return std::min(largest_pipe, memory_of_machine() / 4); }
 
+std::string gigabytes(double bytes) { return fmt::format("{:.2g} GB", bytes / 1e9); }
+
 }  // namespace
 
 struct LineReader::File {
@@ -60,7 +64,8 @@ struct LineReader::File {
   }
 };
 
-LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_unique<File>()) {
+LineReader::LineReader(const std::string& path, double memory)
+    : path_(path), memory_(memory), file_(std::make_unique<File>()) {
   File& file = *file_;
   file.descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file.descriptor < 0) {
@@ -120,9 +125,9 @@ void LineReader::keep_in_memory() {
     kept.size += count;
     if (static_cast<double>(kept.size) > limit)
       fail_file(
-          fmt::format("more than {:.2g} GB come through this pipe or device, which is the most "
+          fmt::format("more than {} come through this pipe or device, which is the most "
                       "that is kept in memory. Write the data to a file, and name that.",
-                      limit / 1e9));
+                      gigabytes(limit)));
   }
   lseek(kept.descriptor, 0, SEEK_SET);  // where gzip begins
 }
@@ -153,11 +158,12 @@ std::size_t LineReader::fill() {
   }
   const std::size_t kept = filled_ - unread_;
   if (kept == capacity_) {
-    if (capacity_ >= longest_line)
+    const double most = std::clamp(memory_ / 2, 1e6, static_cast<double>(longest_line));
+    if (static_cast<double>(capacity_) >= most)
       fail_file(
           fmt::format("line {} has no end within its first {} MB. Check that this is a table, with "
                       "line ends.",
-                      number_ + 1, longest_line >> 20));
+                      number_ + 1, capacity_ >> 20));
     auto larger = std::make_unique_for_overwrite<char[]>(2 * capacity_);
     std::memcpy(larger.get(), buffer_.get(), kept);
     buffer_ = std::move(larger);
@@ -183,7 +189,22 @@ std::size_t LineReader::fill() {
   }
   filled_ += count;
   bytes_ += static_cast<double>(count);
+  if (file_->gzip != nullptr) check_unpacked();
   return static_cast<std::size_t>(count);
+}
+
+// Lines that make no row (blank, comments, columns left out) take no memory, but a gzip file may have them for hours.
+void LineReader::check_unpacked() const {
+  const double packed = static_cast<double>(gzoffset(file_->gzip));
+  if (bytes_ <= memory_ || bytes_ <= largest_ratio * packed) return;
+  fail_file(
+      fmt::format("this unpacks to more than {}, over {} times its size. Check that it is a table; "
+                  "if it is, unpack it first.",
+                  gigabytes(memory_), largest_ratio));
+}
+
+void LineReader::need(double bytes) const {
+  check_table_memory(path_, file_->gzip != nullptr, bytes, memory_);
 }
 
 void LineReader::check_text() const {
@@ -237,6 +258,14 @@ void LineReader::fail(const char* at, const std::string& message) const {
 
 void LineReader::fail_file(const std::string& message) const {
   throw InputError(fmt::format("{}: {}", path_, message));
+}
+
+void check_table_memory(const std::string& path, bool is_gzip, double bytes, double memory) {
+  if (bytes <= memory) return;
+  throw InputError(
+      fmt::format("{}: this {} a table of more than {}, which is the most memory that it may take. "
+                  "Use fewer rows or columns, or allow more memory.",
+                  path, is_gzip ? "unpacks to" : "is", gigabytes(memory)));
 }
 
 Field read_field(const LineReader& reader, const char* at, char delimiter, std::string& scratch) {

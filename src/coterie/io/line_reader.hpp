@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "coterie/io/machine.hpp"
 #include "coterie/math/types.hpp"
 
 namespace coterie::detail {
@@ -12,8 +13,8 @@ namespace coterie::detail {
 // Holds one buffer of text, as long as the longest line at least; a line is valid until the next call of next().
 class LineReader {
  public:
-  explicit LineReader(
-      const std::string& path);  // throws InputError: not found, a directory, not text
+  // Throws InputError: not found, a directory, not text. `memory`: bytes that may be made of the file.
+  explicit LineReader(const std::string& path, double memory = memory_for_tables());
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
@@ -29,6 +30,9 @@ class LineReader {
   double fraction_read() const;                    // of the file's bytes, in [0, 1]
   double size() const;                             // bytes of the file as it is stored
 
+  double memory() const { return memory_; }
+  void need(double bytes) const;  // throws InputError when that is more
+
   // Throws InputError "path:line:column: message"; the column counts characters from 1.
   [[noreturn]] void fail(const char* at, const std::string& message) const;
   [[noreturn]] void fail_file(const std::string& message) const;  // "path: message"
@@ -38,8 +42,10 @@ class LineReader {
   void keep_in_memory();
   std::size_t fill();
   void check_text() const;
+  void check_unpacked() const;
 
   std::string path_;
+  double memory_;
   std::unique_ptr<File> file_;
   bool is_regular_ = true;
   std::unique_ptr<char[]> buffer_;
@@ -49,6 +55,9 @@ class LineReader {
   Index number_ = 0;
   double bytes_ = 0;
 };
+
+// Throws InputError when a table of so many bytes would take more memory than it may.
+void check_table_memory(const std::string& path, bool is_gzip, double bytes, double memory);
 
 struct Field {
   std::string_view text;  // without surrounding spaces or quotes

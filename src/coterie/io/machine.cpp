@@ -16,4 +16,6 @@ double memory_of_machine() {
   return bytes;
 }
 
+double memory_for_tables() { return 0.75 * memory_of_machine(); }
+
 }  // namespace coterie

@@ -13,10 +13,15 @@ Matrix read_matrix(const std::string& path) {
   if (!detail::next_row(reader)) reader.fail_file("the file is empty. It needs rows of numbers.");
   const char delimiter = detail::delimiter_of(reader);
   const std::size_t columns = detail::count_fields(reader, reader.begin(), delimiter);
+  const double bytes_of_row = 8.0 * static_cast<double>(columns);
+  reader.need(bytes_of_row);
   detail::RowBuffer rows(static_cast<Index>(columns));
   std::string scratch;
   do {
-    if (rows.is_full()) rows.grow(reader.fraction_read());
+    if (rows.is_full()) {
+      reader.need(bytes_of_row * static_cast<double>(rows.rows() + 1));
+      rows.grow(reader.fraction_read(), reader.memory() / bytes_of_row);
+    }
     double* row = rows.add_row();
     const char* p = reader.begin();
     for (std::size_t c = 0; c < columns; ++c) {

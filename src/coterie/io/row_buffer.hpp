@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "coterie/math/types.hpp"
 
@@ -19,12 +20,13 @@ class RowBuffer {
 
   bool is_full() const { return rows_ == X_.rows(); }
 
-  // `fraction_read` is the share of the input that holds the rows so far; 0: not known.
-  void grow(double fraction_read) {
+  // `fraction_read` is the share of the input that holds the rows so far; 0: not known. `most`: rows that there may be, more than now.
+  void grow(double fraction_read, double most = std::numeric_limits<double>::infinity()) {
     const auto rows = static_cast<double>(rows_);
     const double guess = fraction_read > 0 ? std::min(1.02 * rows / fraction_read, 1e12) : 0;
-    X_.conservativeResize(std::max<Index>(rows_ + rows_ / 2 + 1, static_cast<Index>(guess) + 16),
-                          Eigen::NoChange);
+    Index room = std::max<Index>(rows_ + rows_ / 2 + 1, static_cast<Index>(guess) + 16);
+    if (static_cast<double>(room) > most) room = std::max(rows_ + 1, static_cast<Index>(most));
+    X_.conservativeResize(room, Eigen::NoChange);
   }
 
   double* add_row() { return X_.data() + X_.cols() * rows_++; }  // needs room; not set to zero

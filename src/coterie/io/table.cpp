@@ -19,7 +19,7 @@ std::shared_ptr<LineReader> InputFile::open() {
     kept->rewind();
     return kept;
   }
-  auto reader = std::make_shared<LineReader>(path);
+  auto reader = std::make_shared<LineReader>(path, memory);
   if (!reader->is_regular()) kept = reader;
   return reader;
 }
@@ -74,7 +74,7 @@ bool is_pipe(const std::string& path) {
 
 // "path" or "path:task".
 InputFile parse_path(const std::string& text) {
-  InputFile file{text, std::filesystem::path(without_gz(text)).stem().string(), false, nullptr};
+  InputFile file{text, std::filesystem::path(without_gz(text)).stem().string(), false, nullptr, 0};
   const std::size_t colon = text.rfind(':');
   if (exists(text) || colon == std::string::npos || colon + 1 == text.size()) return file;
   if (!exists(text.substr(0, colon))) return file;
@@ -134,7 +134,10 @@ std::vector<std::string> files_behind(const std::string& path) {
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options) {
   if (paths.empty()) throw InputError("no data file is given. Name at least one.");
   std::vector<InputFile> files;
-  for (const std::string& path : paths) files.push_back(parse_path(path));
+  for (const std::string& path : paths) {
+    files.push_back(parse_path(path));
+    files.back().memory = options.memory.value_or(memory_for_tables());
+  }
 
   const Format format = format_of(files.front());
   for (InputFile& file : files) {

@@ -14,7 +14,8 @@ struct TableOptions {
   std::optional<std::string> task = {};    // the column of task names; default: "task" when there
   std::vector<std::string> drop = {};      // columns to leave out
   std::vector<std::string> features = {};  // the columns of X, in this order; empty: all others
-  bool label_required = true;  // false, for prediction: labels are read if they are there
+  bool label_required = true;         // false, for prediction: labels are read if they are there
+  std::optional<double> memory = {};  // bytes that the table may take; default: memory_for_tables()
 };
 
 // Reads the files as one table. Every error is an InputError "file:line:column: what was found. What to do."
@@ -25,6 +26,8 @@ struct TableOptions {
 // MATLAB files (.mat) hold cells X and Y, or feature and label, with one cell per task, named 1, 2, ...; or a matrix X and vectors Y and
 // task. `label` and `task` may name other variables. IDX files (.idx, train-images-idx3-ubyte, or by their content) are images,
 // with features f1, f2, ... row by row; their labels are found beside them by the usual name, or named behind them.
+//
+// A table that would take more memory than it may is an error, as soon as that is certain and before the memory is taken.
 //
 // Several files without a task column are a task each, named by the file; "file:name" names the task of a file.
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options = {});

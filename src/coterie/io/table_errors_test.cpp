@@ -48,6 +48,91 @@ TEST_F(TableErrors, Numbers) {
             "--drop f1.");
 }
 
+// Tables of 1 MB at most. Of every format, a table that has a little less is read, and one with more is refused wherever it breaks the limit.
+class TableMemory : public TableErrors {
+ protected:
+  static constexpr double memory = 1e6;
+  static std::string repeated(const std::string& text, std::size_t count) {
+    std::string all;
+    for (std::size_t k = 0; k < count; ++k) all += text;
+    return all;
+  }
+  std::string read(const std::string& path, TableOptions options = {}) const {
+    options.memory = memory;
+    return message([&] { read_samples({path}, options); });
+  }
+  static constexpr const char* too_large =
+      "a table of more than 0.001 GB, which is the most memory that it may take. Use fewer rows or "
+      "columns, or allow more memory.";
+};
+
+TEST_F(TableMemory, OfCsv) {
+  const std::string header = "f1,f2,label\n";  // 8 (2 + 4) bytes a row: 20,833 of them
+  const std::string rows = repeated("1,2,x\n3,4,y\n", 10'000);
+  EXPECT_EQ(read(write("a.csv", header + rows)), "no error");
+  EXPECT_EQ(read(write_gzip("a.csv.gz", header + rows)), "no error");
+  EXPECT_EQ(read(write("a.csv", header + rows + rows)), std::string("a.csv: this is ") + too_large);
+  EXPECT_EQ(read(write_gzip("a.csv.gz", header + rows + rows)),
+            std::string("a.csv.gz: this unpacks to ") + too_large);
+  // Names take more than numbers: here 208 bytes each, or 300 in a header.
+  std::string names;
+  for (int k = 0; k < 5000; ++k) names += "1,2,c" + std::to_string(k) + "\n";
+  EXPECT_EQ(read(write_gzip("a.csv.gz", header + names)),
+            std::string("a.csv.gz: this unpacks to ") + too_large);
+  std::string wide = "label";
+  for (int k = 0; k < 4000; ++k) wide += ",f" + std::to_string(k);
+  EXPECT_EQ(read(write("a.csv", wide + "\n")), std::string("a.csv: this is ") + too_large);
+  // Files count together.
+  EXPECT_EQ(message([&] {
+              read_samples({write("a.csv", header + rows), write_gzip("b.csv.gz", header + rows)},
+                           {.memory = memory});
+            }),
+            std::string("b.csv.gz: this unpacks to ") + too_large);
+  EXPECT_EQ(message([&] {
+              read_samples({path("a.csv"), path("b.csv.gz")}, {.memory = 2e6});
+            }),
+            "no error");
+}
+
+TEST_F(TableMemory, OfLibsvm) {
+  const std::string rows = repeated("1 1:1 2:2\n2 1:3 3:4\n", 8'000);  // 8 (3 + 4) bytes a row
+  EXPECT_EQ(read(write_gzip("a.svm.gz", rows)), "no error");
+  EXPECT_EQ(read(write_gzip("a.svm.gz", rows + rows)),
+            std::string("a.svm.gz: this unpacks to ") + too_large);
+  EXPECT_EQ(read(write("a.svm", rows + rows)), std::string("a.svm: this is ") + too_large);
+  EXPECT_EQ(read(path("a.svm"), {.drop = {"f2"}}), std::string("a.svm: this is ") + too_large);
+  EXPECT_EQ(
+      read(write_gzip("a.svm.gz", rows + rows.substr(0, rows.size() / 5)), {.features = {"f3"}}),
+      "no error");
+  std::string labels;
+  for (int k = 0; k < 5000; ++k) labels += std::to_string(k) + " 1:1\n";
+  EXPECT_EQ(read(write("a.svm", labels)), std::string("a.svm: this is ") + too_large);
+}
+
+TEST_F(TableMemory, OfIdx) {
+  const std::string shape("\0\0\x08\x03\0\0\x10\0\0\0\0\x0a\0\0\0\x0a", 16);  // 4096 x 10 x 10
+  const std::string labels("\0\0\x08\x01\0\0\x10\0", 8);
+  write("a-labels.idx", labels + std::string(4096, '\1'));
+  EXPECT_EQ(read(write_gzip("a.idx.gz", shape + std::string(409'600, '\0'))),
+            std::string("a.idx.gz: this unpacks to ") + too_large);
+  EXPECT_EQ(message([&] { read_samples({path("a.idx.gz")}, {.memory = 4e6}); }), "no error");
+}
+
+TEST_F(TableMemory, OfTextThatMakesNoRows) {
+  const std::string advice =
+      ": this unpacks to more than 0.001 GB, over 200 times its size. Check that it is a table; if "
+      "it is, unpack it first.";
+  const std::string comments(4'000'000, '#');
+  const std::string blank(4'000'000, '\n');
+  EXPECT_EQ(read(write_gzip("a.csv.gz", "f1,label\n1,x\n2,y\n" + blank)), "a.csv.gz" + advice);
+  EXPECT_EQ(read(write_gzip("a.svm.gz", "1 1:1\n" + repeated("# no\n", 1'000'000))),
+            "a.svm.gz" + advice);
+  EXPECT_EQ(read(write("a.csv", "f1,label\n1,x\n2,y\n" + blank)), "no error");
+  EXPECT_EQ(read(write("b.svm", "1 1:1\n2 1:2\n" + comments)),
+            "b.svm: line 3 has no end within its first 1 MB. Check that this is a table, with line "
+            "ends.");
+}
+
 TEST_F(TableErrors, ShowLittleAndPrintable) {
   const std::string advice =
       ", which is not a number. Correct it, or leave the column out with --drop f1.";

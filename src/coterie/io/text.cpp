@@ -99,6 +99,7 @@ Index Dictionary::add(std::string_view name) {
   names_.emplace_back(name);
   last_ = static_cast<Index>(names_.size()) - 1;
   codes_.emplace(names_.back(), last_);
+  bytes_ += 200 + 2 * static_cast<double>(name.size());
   return last_;
 }
 

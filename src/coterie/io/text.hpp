@@ -77,6 +77,7 @@ class Dictionary {
     return known >= 0 ? known : add(name);
   }
   const std::vector<std::string>& names() const { return names_; }
+  double bytes() const { return bytes_; }  // that it takes, about
 
  private:
   struct Hash {
@@ -90,6 +91,7 @@ class Dictionary {
   std::vector<std::string> names_;
   std::unordered_map<std::string, Index, Hash, std::equal_to<>> codes_;
   Index last_ = 0;
+  double bytes_ = 0;
 };
 
 // Sorts the names by label_before and renumbers the codes.

@@ -206,7 +206,7 @@ void FeatureRoots::block_values(std::size_t block_number, std::span<const Index>
       };
       for (std::size_t k = 0; k < few.size(); ++k) {
         const Index i = few[k];
-        const double* const g = G.get() + k * kColumns;
+        const double* const g = G ? G.get() + k * kColumns : nullptr;
         double* distances = D.get();
         if (gauss) {
           if (far)

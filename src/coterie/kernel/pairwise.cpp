@@ -14,8 +14,9 @@
 #include "coterie/math/lanes.hpp"
 
 extern "C" {
-void openblas_set_num_threads(int threads);
-int openblas_get_num_threads();
+// Not there, and null, when another BLAS is linked: then its threads are its own affair.
+__attribute__((weak)) void openblas_set_num_threads(int threads);
+__attribute__((weak)) int openblas_get_num_threads();
 void dsyev_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w,
             double* work, const int* lwork, int* info, std::size_t, std::size_t);
 }
@@ -103,7 +104,7 @@ void panel_products(const std::array<const double*, kHigh>& x, const double* pan
 
 SingleThreadedBlas::SingleThreadedBlas() {
   const std::scoped_lock lock(blas_mutex);
-  if (blas_users++ == 0) {
+  if (blas_users++ == 0 && openblas_set_num_threads && openblas_get_num_threads) {
     blas_threads = openblas_get_num_threads();
     openblas_set_num_threads(1);
   }
@@ -111,7 +112,7 @@ SingleThreadedBlas::SingleThreadedBlas() {
 
 SingleThreadedBlas::~SingleThreadedBlas() {
   const std::scoped_lock lock(blas_mutex);
-  if (--blas_users == 0) openblas_set_num_threads(blas_threads);
+  if (--blas_users == 0 && openblas_set_num_threads) openblas_set_num_threads(blas_threads);
 }
 
 Matrix inner_products(const Matrix& A, const Matrix& B) {

@@ -192,22 +192,26 @@ void TaskGrams::root_diagonals(std::span<const Index> rows, double* const* out) 
   source_->diagonals(places(rows), out);
 }
 
-Matrix TaskGrams::kernel_diagonals() const {
+Vector TaskGrams::largest_values() const {
   std::vector<std::vector<double>> roots(static_cast<std::size_t>(powers_->roots()),
                                          std::vector<double>(samples_.size()));
   std::vector<double*> out;
   for (std::vector<double>& root : roots) out.push_back(root.data());
   source_->diagonals(samples_, out.data());
-  Matrix diagonals(n(), M());
+  std::vector<double> largest;
+  for (const std::vector<double>& root : roots) {
+    double most = 0;
+    for (const double value : root)
+      most = std::isnan(value) ? value : std::max(most, std::abs(value));
+    largest.push_back(most);
+  }
+  Vector values(M());
   for (Index m = 0; m < M(); ++m) {
     const KernelTerm& term = powers_->term(m);
-    const std::vector<double>& root = roots[static_cast<std::size_t>(term.root)];
-    for (Index i = 0; i < n(); ++i) {
-      const double r = root[static_cast<std::size_t>(i)];
-      diagonals(i, m) = (r == 1 ? 1 : std::pow(r, static_cast<double>(term.power))) / term.divisor;
-    }
+    const double root = largest[static_cast<std::size_t>(term.root)];
+    values[m] = std::pow(root, static_cast<double>(term.power)) / std::abs(term.divisor);
   }
-  return diagonals;
+  return values;
 }
 
 Matrix TaskGrams::kernel(Index m) const {

@@ -131,8 +131,8 @@ class TaskGrams {
   const double* stored_row(Index root, Index i) const {
     return in_order_ ? source_->stored_row(root, i) : nullptr;
   }
-  // K^m_ii of samples, n x M.
-  Matrix kernel_diagonals() const;
+  // The largest |K^m_ij| of every kernel: by Cauchy and Schwarz one of the diagonal. NaN where one of these is.
+  Vector largest_values() const;
   // The whole matrix of one kernel.
   Matrix kernel(Index m) const;
   // sum_m theta_m K^m, the whole matrix.

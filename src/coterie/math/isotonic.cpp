@@ -35,9 +35,10 @@ Isotonic isotonic_regression(ConstVectorRef z, ConstVectorRef weight) {
 
   Isotonic out{Vector(z.size()), {}};
   Index end = z.size();
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    out.x.segment(block->first, end - block->first).setConstant(block->mean);
-    end = block->first;
+  for (std::size_t k = blocks.size(); k-- > 0;) {
+    const Block& block = blocks[k];
+    out.x.segment(block.first, end - block.first).setConstant(block.mean);
+    end = block.first;
   }
   std::ranges::transform(blocks, std::back_inserter(out.first), &Block::first);
   return out;

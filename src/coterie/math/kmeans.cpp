@@ -53,7 +53,7 @@ Matrix means(ConstMatrixRef points, Nearest& nearest, Index clusters) {
   std::vector<Index>& label = nearest.label;
   Matrix sum = Matrix::Zero(clusters, points.cols());
   Vector count = Vector::Zero(clusters);
-  for (std::size_t i = 0; i < label.size(); ++i) ++count[label[i]];
+  for (const Index k : label) ++count[k];
   for (Index k = 0; k < clusters; ++k) {
     if (count[k] > 0) continue;
     Index far = 0;

@@ -8,13 +8,10 @@
 //   dual(alpha, nu) = sum_u [ 1'alpha_u + min_{theta in D} (c_u - 1/2 S_u(alpha_u))'theta ] + sum over edges to anchors of nu_i'a,    (40)
 //
 // c_u the sum of nu_i over the edges where u comes first minus that where it comes last. Method: proximal Newton steps, each minimising
-// the quadratic model of the J_u plus the penalty (anchored_step.hpp), with a line search; it stops when
-//
-//   primal - dual + bound of their rounding <= gap_tolerance * primal.
+// the quadratic model of the J_u plus the penalty (newton.hpp, anchored_step.hpp).
 #pragma once
 
-#include "coterie/mtmkl/fit.hpp"
-#include "coterie/mtmkl/proof.hpp"
+#include "coterie/mtmkl/newton.hpp"
 
 namespace coterie {
 
@@ -29,22 +26,8 @@ struct AnchoredTasks {
   WeightSet weights;       // D
 };
 
-struct AnchoredFit {
-  Matrix theta;               // U x M
-  std::vector<Vector> alpha;  // [u]
-  Vector bias;                // U
-  Vector task_objective;      // U, primal value of every task's SVM
-  Matrix nu;                  // edges x M; no rows where lambda is 0 or infinite
-  std::vector<Index> joined;  // [u] the first point that u shares its weights with; A + u: none
-  double primal = 0, dual = 0, gap = 0;  // gap relative to primal
-  double bound = 0;                      // of its rounding error
-  std::vector<TaskProof> proofs;         // [u], of which it is made
-  Index outer_steps = 0;
-  Status status = Status::converged;
-};
-
-// Of the settings, `solver` and `memory` are not used.
-AnchoredFit fit_to_anchors(const AnchoredTasks& problem, const FitSettings& settings,
-                           const ProgressCallback& progress = {});
+// The points of its groups are those of the graph; nu has no rows where lambda is 0 or infinite.
+NewtonResult fit_to_anchors(const AnchoredTasks& problem, const FitSettings& settings,
+                            const ProgressCallback& progress = {});
 
 }  // namespace coterie

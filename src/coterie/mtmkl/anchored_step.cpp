@@ -35,9 +35,10 @@ class CentralPath {
   }
 
   // To the centre for the present mu. Returns Newton steps.
-  Index centre() {
+  Index centre(const KeepGoing& keep_going) {
     constexpr Index limit = 60;  // where rounding keeps the decrement up
     for (Index step = 1;; ++step) {
+      ask(keep_going);
       const Matrix g = gradient(x_);
       Matrix dx = newton_direction(g);
       const bool broken = !dx.allFinite();  // beyond the precision of the numbers
@@ -317,7 +318,8 @@ class CentralPath {
 
 }  // namespace
 
-AnchoredStep solve_anchored(const AnchoredProblem& problem, double gap_tolerance) {
+AnchoredStep solve_anchored(const AnchoredProblem& problem, double gap_tolerance,
+                            const KeepGoing& keep_going) {
   CentralPath path(problem);
   AnchoredStep best;
   best.gap = std::numeric_limits<double>::infinity();
@@ -325,7 +327,7 @@ AnchoredStep solve_anchored(const AnchoredProblem& problem, double gap_tolerance
   constexpr double factor = 0.1;
   const double smallest_mu = 1e-15 * path.size();
   for (bool settled = false; !settled && path.mu() > smallest_mu; path.reduce_mu(factor)) {
-    newton_steps += path.centre();
+    newton_steps += path.centre(keep_going);
     if (path.expected_gap() > gap_tolerance && path.mu() * factor > smallest_mu) continue;
     std::vector<CentralPath::Rounded> candidates = path.candidates();
     for (std::size_t k = 0; k < candidates.size(); ++k) {

@@ -20,6 +20,7 @@
 
 #include <vector>
 
+#include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/problem.hpp"
 
 namespace coterie {
@@ -41,6 +42,8 @@ struct AnchoredStep {
   Index newton_steps = 0;
 };
 
-AnchoredStep solve_anchored(const AnchoredProblem& problem, double gap_tolerance);
+// Throws Stopped when it may not keep going, which it asks before every Newton step.
+AnchoredStep solve_anchored(const AnchoredProblem& problem, double gap_tolerance,
+                            const KeepGoing& keep_going = {});
 
 }  // namespace coterie

@@ -14,10 +14,10 @@ Evaluator::Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std:
       tasks_(std::move(tasks)),
       row_(std::move(row)),
       threads_(settings.threads),
+      whole_(settings.solver != Solver::newton),
       workspace_(workspace),
       keep_going_(std::move(keep_going)),
       ridge_(Vector::Zero(std::ssize(tasks_))) {
-  const bool newton = settings.solver == Solver::newton;
   double area = 0;
   for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
   // The kernels of free support vectors that wait for their curvature, of the two points that a step compares, have a quarter.
@@ -37,15 +37,23 @@ Evaluator::Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std:
       svm->set_costs(problem.C[i]);
     else
       svm = std::make_unique<TaskSvm>(problem.grams[i], problem.y[i], Vector::Ones(n), problem.C[i],
-                                      newton ? kWhole : n,
-                                      memory * static_cast<double>(n * n) / area);
-    svm->gram().watch(keep_going_);
+                                      kWhole, memory * static_cast<double>(n * n) / area);
     svms_[static_cast<std::size_t>(k)] = svm.get();
   });
+  watch(keep_going_);
 }
 
-Evaluator::~Evaluator() {
-  for (TaskSvm* svm : svms_) svm->gram().watch({});
+Evaluator::~Evaluator() { watch({}); }
+
+void Evaluator::watch(const KeepGoing& keep_going) {
+  keep_going_ = keep_going;
+  for (TaskSvm* svm : svms_) svm->gram().watch(keep_going);
+}
+
+MixedGram& Evaluator::gram_at(const Matrix& theta, std::size_t k) {
+  MixedGram& gram = svms_[k]->gram();
+  gram.set_weights(theta.row(row_[k]), ridge_[static_cast<Index>(k)]);
+  return gram;
 }
 
 void Evaluator::discard() {
@@ -54,6 +62,11 @@ void Evaluator::discard() {
     workspace_.tasks[static_cast<std::size_t>(t)].reset();
     workspace_.last[static_cast<std::size_t>(t)] = {};
   }
+}
+
+Vector Evaluator::admit(std::size_t k, const Vector& alpha) {
+  if (whole_) svms_[k]->take_all();
+  return svms_[k]->admit(alpha);
 }
 
 template <typename AtTask>
@@ -80,6 +93,7 @@ std::vector<TaskState> Evaluator::resume(const Matrix& theta, const std::vector<
   std::vector<char> resumed(svms_.size());
   std::vector<TaskState> states = gather([&](std::size_t i) {
     const std::size_t t = static_cast<std::size_t>(tasks_[i]);
+    if (whole_) svms_[i]->take_all();
     const Vector theta_i = theta.row(row_[i]);
     Workspace::Last& last = workspace_.last[t];
     const bool same = last.theta.size() == theta_i.size() && last.theta == theta_i &&
@@ -106,26 +120,32 @@ void Evaluator::forget() {
   for (const Index t : tasks_) workspace_.last[static_cast<std::size_t>(t)] = {};
 }
 
-void Evaluator::restore(const Matrix& theta) {
-  for (std::size_t k = 0; k < svms_.size(); ++k)
-    svms_[k]->gram().set_weights(theta.row(row_[k]), ridge_[static_cast<Index>(k)]);
-}
-
-void Evaluator::add_curvatures(std::vector<TaskState>& states) {
+void Evaluator::add_curvatures(const Matrix& theta, std::vector<TaskState>& states) {
   parallel_for(std::ssize(svms_), threads_, [&](Index k) {
     const std::size_t i = static_cast<std::size_t>(k);
-    if (states[i].H.size() == 0) add_curvature(*svms_[i], states[i], *workspace_.rows);
+    if (states[i].H.size() > 0) return;
+    gram_at(theta, i);
+    add_curvature(*svms_[i], states[i], *workspace_.rows);
   });
 }
 
-double Evaluator::count_left_out(std::vector<TaskState>& states, TaskSvm::Outside who) {
+void Evaluator::count_left_out(const Matrix& theta, std::vector<TaskState>& states,
+                               TaskSvm::Outside who) {
   parallel_for(std::ssize(svms_), threads_, [&](Index k) {
     const std::size_t i = static_cast<std::size_t>(k);
+    gram_at(theta, i);
     states[i].left_out = svms_[i]->loss_outside(states[i].svm, who);
   });
-  double sum = 0;
-  for (const TaskState& state : states) sum += state.left_out;
-  return sum;
+}
+
+double Evaluator::work_outside(const std::vector<TaskState>& states) const {
+  double work = 0;
+  for (std::size_t k = 0; k < svms_.size(); ++k) {
+    const TaskGrams& grams = problem_.grams[static_cast<std::size_t>(tasks_[k])];
+    work += static_cast<double>(grams.n() - svms_[k]->gram().size()) *
+            static_cast<double>(states[k].support.size()) * (grams.source().work() + 20);
+  }
+  return work;
 }
 
 std::vector<TaskProof> Evaluator::rounded_proofs(const Matrix& theta,
@@ -150,8 +170,9 @@ std::vector<TaskProof> Evaluator::careful_proofs(const Matrix& theta,
   return proofs;
 }
 
-bool Evaluator::grow(std::vector<TaskState>& states) {
-  add_curvatures(states);
+bool Evaluator::grow(const Matrix& theta, std::vector<TaskState>& states) {
+  if (has_all()) return false;
+  add_curvatures(theta, states);
   std::vector<char> grew(svms_.size());
   parallel_for(std::ssize(svms_), threads_, [&](Index k) {
     const std::size_t i = static_cast<std::size_t>(k);

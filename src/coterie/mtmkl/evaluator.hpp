@@ -23,6 +23,8 @@ class Evaluator {
   // Forgets all SVMs, which may have been stopped midway; nothing may be asked of it then.
   void discard();
 
+  void watch(const KeepGoing& keep_going);  // in place of the one before
+
   // Of every task's kernel, (53); 0 at first.
   void set_ridges(Vector ridge) { ridge_ = std::move(ridge); }
   const Vector& ridges() const { return ridge_; }
@@ -31,7 +33,7 @@ class Evaluator {
   Index svm_solves = 0;
 
   // Support vectors of a start, given over all samples of task k, take part; returns its alpha over those that do.
-  Vector admit(std::size_t k, const Vector& alpha) { return svms_[k]->admit(alpha); }
+  Vector admit(std::size_t k, const Vector& alpha);
 
   std::vector<TaskState> evaluate(const Matrix& theta, const std::vector<Vector>& start,
                                   double svm_tolerance);
@@ -41,18 +43,18 @@ class Evaluator {
   void remember(const Matrix& theta, const std::vector<TaskState>& states);
   void forget();
 
-  // The Gram matrices at these weights again, after others were tried.
-  void restore(const Matrix& theta);
+  // The states below are those at theta.
+  // Adds curvatures where they are not yet there.
+  void add_curvatures(const Matrix& theta, std::vector<TaskState>& states);
 
-  // Where they are not yet there. The weights must be those evaluated last, or restored.
-  void add_curvatures(std::vector<TaskState>& states);
-
-  // Sets the losses of the samples left out; returns their sum. With them primal values are those of the whole problem.
-  double count_left_out(std::vector<TaskState>& states,
-                        TaskSvm::Outside who = TaskSvm::Outside::all);
-  // Samples with a loss that count_left_out found join, where the states must have been evaluated last. Of them only alpha remains
-  // valid, and the gradient with its curvature. True when there were any.
-  bool grow(std::vector<TaskState>& states);
+  // Sets the losses of the samples left out. With them primal values are those of the whole problem.
+  void count_left_out(const Matrix& theta, std::vector<TaskState>& states,
+                      TaskSvm::Outside who = TaskSvm::Outside::all);
+  // Multiplications, about, that this takes.
+  double work_outside(const std::vector<TaskState>& states) const;
+  // Samples with a loss that count_left_out found join. Of the states only alpha remains valid, and the gradient with its curvature.
+  // True when there were any.
+  bool grow(const Matrix& theta, std::vector<TaskState>& states);
   bool has_all() const;
   bool knows_outside() const;
 
@@ -74,11 +76,14 @@ class Evaluator {
   template <typename AtTask>
   std::vector<TaskState> gather(const AtTask& at_task);
 
+  MixedGram& gram_at(const Matrix& theta, std::size_t k);
+
   static constexpr Index kWhole = 64;  // samples that a task begins with
 
   const MtmklProblem& problem_;
   std::vector<Index> tasks_, row_;
   int threads_;
+  bool whole_;  // all samples take part from the first evaluation on
   Workspace& workspace_;
   KeepGoing keep_going_;
   Vector ridge_;        // [task]

@@ -122,7 +122,7 @@ std::vector<TaskGrams> grams_of(const Model& model, const Dataset& scaled, doubl
 }
 
 // Rows of `scaled` that support a new task go behind the model's support vectors.
-void add_tasks(Model& model, const Dataset& scaled, const AnchoredFit& fit, double C) {
+void add_tasks(Model& model, const Dataset& scaled, const NewtonResult& fit, double C) {
   std::vector<Index> place(static_cast<std::size_t>(scaled.X.rows()), -1);
   for (std::size_t u = 0; u < scaled.tasks.size(); ++u)
     for (Index i = 0; i < scaled.tasks[u].size(); ++i)
@@ -150,7 +150,7 @@ void add_tasks(Model& model, const Dataset& scaled, const AnchoredFit& fit, doub
     out.C = C;
     out.theta = fit.theta.row(static_cast<Index>(u));
     out.bias = fit.bias[static_cast<Index>(u)];
-    out.objective = fit.task_objective[static_cast<Index>(u)];
+    out.objective = fit.objective[static_cast<Index>(u)];
     for (Index i = 0; i < task.size(); ++i) {
       if (!(fit.alpha[u][i] > 0)) continue;
       out.sample.push_back(i);
@@ -163,22 +163,17 @@ void add_tasks(Model& model, const Dataset& scaled, const AnchoredFit& fit, doub
   }
 }
 
-// A new task belongs to the group of the point that it has joined.
-void join_groups(Model& model, const Anchors& anchors, const AnchoredFit& fit, Index old) {
-  const Index A = std::ssize(anchors.task);
-  const auto group_of = [&](Index task) {
-    return std::ranges::find_if(model.groups, [task](const std::vector<Index>& group) {
-      return std::ranges::find(group, task) != group.end();
+// A new task belongs to the group of the first task whose weights it has.
+void join_groups(Model& model, Index old) {
+  for (Index own = old; own < std::ssize(model.tasks); ++own) {
+    const Vector& theta = model.tasks[static_cast<std::size_t>(own)].theta;
+    const auto same = std::ranges::find_if(model.groups, [&](const std::vector<Index>& group) {
+      return model.tasks[static_cast<std::size_t>(group.front())].theta == theta;
     });
-  };
-  for (std::size_t u = 0; u < fit.joined.size(); ++u) {
-    const Index to = fit.joined[u];
-    const Index task = to < A ? anchors.task[static_cast<std::size_t>(to)] : old + to - A;
-    const Index own = old + static_cast<Index>(u);
-    if (task == own)
-      model.groups.push_back({own});
+    if (same != model.groups.end())
+      same->push_back(own);
     else
-      group_of(task)->push_back(own);
+      model.groups.push_back({own});
   }
 }
 
@@ -253,14 +248,15 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   fit_settings.gap_tolerance = settings.tolerance;
   fit_settings.max_outer_steps = settings.max_steps;
   fit_settings.threads = settings.threads;
-  const AnchoredFit fit = fit_to_anchors(
+  fit_settings.memory = settings.memory;
+  const NewtonResult fit = fit_to_anchors(
       {grams, y, C, proof.lambda, anchors.theta, anchors.graph, WeightSet(model.settings.norm)},
       fit_settings, progress);
 
-  proof.primal = fit.primal;
-  proof.dual = fit.dual;
-  proof.gap = fit.gap;
-  proof.bound = fit.bound;
+  proof.primal = fit.proof.primal;
+  proof.dual = fit.proof.dual;
+  proof.gap = fit.proof.gap() / fit.proof.primal;
+  proof.bound = fit.proof.error / fit.proof.primal;
   proof.status = to_string(fit.status);
   proof.outer_steps = fit.outer_steps;
   proof.nu = Matrix(0, std::ssize(model.kernels));
@@ -280,7 +276,7 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
     Matrix theta(old, std::ssize(model.kernels));
     for (Index t = 0; t < old; ++t) theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
     const Proof shares =
-        join_proofs(fit.proofs, unit, fit.theta,
+        join_proofs(fit.parts, unit, fit.theta,
                     {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
     proof.primal = shares.primal;
     proof.dual = shares.dual;
@@ -291,7 +287,7 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   }
   Model extended = model;
   add_tasks(extended, data, fit, cost.C);
-  join_groups(extended, anchors, fit, old);
+  join_groups(extended, old);
   extended.extensions.push_back(std::move(added));
   return extended;
 }

@@ -5,6 +5,7 @@
 // Calibrations stay with its tasks too; the new ones have none, as it takes fits without some of their samples to learn one.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,8 @@ struct ExtendSettings {
   double tolerance = 1e-4;            // relative gap
   Index max_steps = 100;
   int threads = 0;
+  double memory =
+      std::numeric_limits<double>::infinity();  // bytes for kernel values; changes no bit
   // Edges (t, s) with positive weights that lead to new tasks s, numbered behind those of the model; else all of weight 1.
   std::optional<TaskGraph> links = {};
 };

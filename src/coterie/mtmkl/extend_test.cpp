@@ -233,7 +233,11 @@ TEST(Extend, WithoutSharingEqualsASeparateFit) {
     const Model alone = train(example->added, settings);
     const double stated = extended.extensions[0].certificate.primal;
     EXPECT_NEAR(stated, alone.certificate.primal, 3e-9 * std::max(1.0, stated));
-    EXPECT_EQ(extended.groups.size(), extended.tasks.size());
+    for (const std::vector<Index>& group : extended.groups)
+      for (std::size_t t = 0; t < extended.tasks.size(); ++t)
+        EXPECT_EQ(std::ranges::count(group, static_cast<Index>(t)) == 1,
+                  extended.tasks[t].theta ==
+                      extended.tasks[static_cast<std::size_t>(group.front())].theta);
   }
 }
 
@@ -251,6 +255,11 @@ TEST(Extend, AnInfiniteLambdaGivesTheCommonKernel) {
     expect_sound(*example, strong, 1e-8);
     EXPECT_EQ(strong.tasks.back().theta, extended.tasks.back().theta);
     EXPECT_EQ(strong.groups.size(), 1U);
+    // Without a link that says so the common kernel is no necessity, and its proof none.
+    Model forged = extended;
+    forged.extensions[0].certificate.complete = false;
+    forged.extensions[0].certificate.graph = {{0, std::ssize(example->model.tasks), 0.0}};
+    EXPECT_FALSE(verify_extension(forged, 0, example->added).findings.empty());
   }
 }
 

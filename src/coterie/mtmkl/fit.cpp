@@ -10,7 +10,8 @@
 
 #include "coterie/kernel/single_threaded_blas.hpp"
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/outer_loop.hpp"
+#include "coterie/mtmkl/newton.hpp"
+#include "coterie/mtmkl/parts.hpp"
 
 namespace coterie {
 
@@ -68,50 +69,51 @@ int rank(Status status) {
   return 4;
 }
 
-}  // namespace
+// The part's share of a warm start; weights that are not given are equal.
+WarmStart start_of(const MtmklProblem& problem, const Part& part, const Vector& kappa,
+                   const WarmStart& start) {
+  WarmStart own;
+  own.theta.resize(part.units, problem.M());
+  own.theta.rowwise() = problem.weights.uniform(problem.M()).transpose();
+  for (std::size_t k = 0; k < part.tasks.size(); ++k) {
+    const Index t = part.tasks[k];
+    if (start.theta.rows() == problem.T()) own.theta.row(part.unit[k]) = start.theta.row(t);
+    if (std::ssize(start.alpha) == problem.T())
+      own.alpha.push_back(start.alpha[static_cast<std::size_t>(t)]);
+  }
+  if (start.nu.rows() == std::ssize(problem.graph) && !part.edges.empty()) {
+    own.nu = start.nu(part.edges, Eigen::all);
+    pull_inside(own.nu, kappa);  // those of a larger lambda are cut to their balls
+  }
+  return own;
+}
 
-Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
-        const WarmStart& start, Workspace* workspace) {
-  const SingleThreadedBlas guard;
-  const Index T = problem.T();
-  const Index M = problem.M();
-  const std::vector<Part> parts = split_into_parts(problem);
-  // Each part reaches a gap relative to its own objective, so that their sum does.
-  FitSettings part_settings = settings;
-  if (parts.size() > 1) part_settings.threads = 1;  // the parts run side by side instead
-  Workspace own;
-  Workspace& shared = workspace ? *workspace : own;
-  shared.tasks.resize(static_cast<std::size_t>(T));
-  shared.last.resize(static_cast<std::size_t>(T));
-  std::mutex one_report_at_a_time;
-  ProgressCallback serial;
-  if (progress)
-    serial = [&](const Progress& report) {
-      const std::lock_guard lock(one_report_at_a_time);
-      return progress(report);
-    };
-  std::vector<PartResult> results(parts.size());
-  parallel_for(std::ssize(parts), settings.threads, [&](Index k) {
-    Progress report;
-    report.part = k;
-    report.parts = std::ssize(parts);
-    report.common = std::isinf(problem.lambda);
-    const std::size_t i = static_cast<std::size_t>(k);
-    results[i] = solve_part(problem, parts[i], part_settings, serial, report, start, shared);
-  });
+NewtonResult solve_part(const MtmklProblem& problem, const Part& part, const FitSettings& settings,
+                        const WarmStart& start, Workspace& workspace,
+                        const ProgressCallback& progress, const Progress& report) {
+  Vector kappa(std::ssize(part.graph));
+  for (std::size_t i = 0; i < part.graph.size(); ++i)
+    kappa[static_cast<Index>(i)] = problem.lambda * part.graph[i].weight;
+  const WarmStart own = start_of(problem, part, kappa, start);
+  TiedWeights coupling({part.unit, part.units, part.graph, std::move(kappa), {}, problem.weights});
+  return minimise(problem, part.tasks, coupling, settings, own, workspace, progress, report);
+}
 
+Fit join(const MtmklProblem& problem, const std::vector<Part>& parts,
+         std::vector<NewtonResult> results) {
   Fit fit;
-  fit.theta.resize(T, M);
-  fit.alpha.resize(static_cast<std::size_t>(T));
-  fit.bias.resize(T);
-  fit.task_objective.resize(T);
-  fit.nu = Matrix::Zero(std::ssize(problem.graph), M);
+  fit.theta.resize(problem.T(), problem.M());
+  fit.alpha.resize(static_cast<std::size_t>(problem.T()));
+  fit.bias.resize(problem.T());
+  fit.task_objective.resize(problem.T());
+  const bool paired = problem.lambda > 0 && std::isfinite(problem.lambda);
+  fit.nu = Matrix::Zero(paired ? std::ssize(problem.graph) : 0, problem.M());
   long double primal = 0;
   long double dual = 0;
   double error = 0;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part& part = parts[k];
-    PartResult& result = results[k];
+    NewtonResult& result = results[k];
     primal += result.proof.primal;
     dual += result.proof.dual;
     error += result.proof.error;
@@ -129,16 +131,9 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
     }
     for (std::size_t i = 0; i < part.edges.size(); ++i)
       fit.nu.row(part.edges[i]) = result.nu.row(static_cast<Index>(i));
-    for (const std::vector<Index>& units : result.groups) {
-      std::vector<Index> members;
-      for (std::size_t i = 0; i < part.tasks.size(); ++i)
-        if (std::find(units.begin(), units.end(), part.unit[i]) != units.end())
-          members.push_back(part.tasks[i]);
-      fit.groups.push_back(std::move(members));
-    }
     if (rank(result.status) > rank(fit.status)) fit.status = result.status;
   }
-  std::sort(fit.groups.begin(), fit.groups.end());
+  fit.groups = equal_rows(fit.theta);
   fit.primal = static_cast<double>(primal);
   fit.dual = static_cast<double>(dual);
   error += 4 * std::numeric_limits<double>::epsilon() * (fit.primal + std::abs(fit.dual));
@@ -147,14 +142,45 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings, const Progress
   return fit;
 }
 
+}  // namespace
+
+Fit fit(const MtmklProblem& problem, const FitSettings& settings, const ProgressCallback& progress,
+        const WarmStart& start, Workspace* workspace) {
+  const SingleThreadedBlas guard;
+  const std::vector<Part> parts = split_into_parts(problem);
+  // Each part reaches a gap relative to its own objective, so that their sum does.
+  FitSettings part_settings = settings;
+  if (parts.size() > 1) part_settings.threads = 1;  // the parts run side by side instead
+  Workspace own;
+  Workspace& shared = workspace ? *workspace : own;
+  shared.make_room(problem.T());
+  std::mutex one_report_at_a_time;
+  ProgressCallback serial;
+  if (progress)
+    serial = [&](const Progress& report) {
+      const std::lock_guard lock(one_report_at_a_time);
+      return progress(report);
+    };
+  std::vector<NewtonResult> results(parts.size());
+  parallel_for(std::ssize(parts), settings.threads, [&](Index k) {
+    const std::size_t i = static_cast<std::size_t>(k);
+    Progress report;
+    report.part = k;
+    report.parts = std::ssize(parts);
+    report.common = std::isinf(problem.lambda);
+    results[i] = solve_part(problem, parts[i], part_settings, start, shared, serial, report);
+  });
+  return join(problem, parts, std::move(results));
+}
+
 // Within a part, pair duals nu_ts = w_ts (x_t - x_s) with L x = r, L the weighted Laplacian, balance the residual gradients r of the
 // tasks; none is longer than lambda w_ts when lambda is at least the largest ||x_t - x_s||. On the simplex a constant may
 // be taken off every gradient: it only moves the multiplier of sum theta = 1. For the complete graph x_t = (r_t - mean r)/T.
-double lambda_max(const MtmklProblem& problem, const Fit& common) {
+double lambda_max(const MtmklProblem& problem, const Fit& common, const KeepGoing& keep_going) {
   const Index M = problem.M();
   Matrix r(problem.T(), M);
   for (Index t = 0; t < problem.T(); ++t) {
-    r.row(t) = gradient(problem, t, common.alpha[static_cast<std::size_t>(t)]);
+    r.row(t) = gradient(problem, t, common.alpha[static_cast<std::size_t>(t)], keep_going);
     if (problem.weights.p() == 1) r.row(t).array() -= r.row(t).mean();
   }
   std::vector<bool> joined;

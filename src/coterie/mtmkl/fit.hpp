@@ -6,7 +6,7 @@
 //   primal(theta, w, b)  >=  optimum  >=  dual(alpha, nu),
 //
 // with a bound of its rounding error, and the loop stops when  primal - dual + error <= gap_tolerance * primal.
-// The best proof seen is the one that is returned.
+// The best certificate seen is the one that is returned.
 // Parts of the task graph that no edge connects are separate problems and are solved as such: lambda = 0 is T of them. For
 // lambda = inf all tasks of a part share one theta.
 #pragma once
@@ -65,7 +65,7 @@ struct Fit {
   std::vector<Vector> alpha;  // [task]
   Vector bias;                // T
   Vector task_objective;      // T, primal value of every task's SVM at theta
-  Matrix nu;                  // edges x M; rows of zeros where lambda is 0 or infinite
+  Matrix nu;                  // edges x M; no rows where lambda is 0 or infinite
   Groups groups;
   double primal = 0, dual = 0, gap = 0;  // gap relative to primal
   double bound = 0;                      // of the rounding error of the gap, relative to primal
@@ -97,6 +97,11 @@ struct Workspace {
   };
   std::vector<Last> last;
   std::unique_ptr<RowPool> rows = std::make_unique<RowPool>();
+
+  void make_room(Index T) {
+    tasks.resize(static_cast<std::size_t>(T));
+    last.resize(static_cast<std::size_t>(T));
+  }
 };
 
 Fit fit(const MtmklProblem& problem, const FitSettings& settings,
@@ -104,6 +109,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings,
         Workspace* workspace = nullptr);
 
 // The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (19), given the fit at lambda = inf.
-double lambda_max(const MtmklProblem& problem, const Fit& common);
+// Throws Stopped when it may not keep going.
+double lambda_max(const MtmklProblem& problem, const Fit& common, const KeepGoing& keep_going = {});
 
 }  // namespace coterie

@@ -95,13 +95,15 @@ Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorR
   return all(task.gram().samples());
 }
 
-Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha) {
+Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha,
+                const KeepGoing& keep_going) {
   const Vector all = problem.y[static_cast<std::size_t>(t)].cwiseProduct(alpha);
   std::vector<Index> samples;
   for (Index i = 0; i < all.size(); ++i)
     if (all[i] != 0) samples.push_back(i);
   const Vector beta = all(samples);
   MixedGram K(problem.grams[static_cast<std::size_t>(t)], 0);  // nothing is used twice
+  K.watch(keep_going);
   K.add(samples);
   std::vector<Index> places(samples.size());
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = static_cast<Index>(k);

@@ -42,7 +42,8 @@ void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool);
 // Where alpha is after a step in theta, to first order: a warm start, over the set of the task.
 Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step);
 
-// The gradient of J_t at the optimal alpha of task t.
-Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha);
+// The gradient of J_t at the optimal alpha of task t. Throws Stopped.
+Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha,
+                const KeepGoing& keep_going = {});
 
 }  // namespace coterie

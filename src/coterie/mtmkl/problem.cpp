@@ -1,8 +1,10 @@
 #include "coterie/mtmkl/problem.hpp"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 namespace coterie {
 
@@ -27,6 +29,12 @@ std::vector<Index> number_of_group(Index tasks, const Groups& groups) {
 }
 
 }  // namespace
+
+ConstantAnswer constant_answer(const Vector& y, const Vector& C) {
+  const double positive = C.dot((y.array() > 0).cast<double>().matrix());
+  const double negative = C.sum() - positive;
+  return {positive > negative ? 1.0 : -1.0, 2 * std::min(positive, negative)};
+}
 
 TaskGraph complete_graph(Index tasks) {
   TaskGraph graph;
@@ -64,6 +72,19 @@ Groups common_refinement(Index tasks, const Groups& a, const Groups& b) {
   std::vector<std::pair<Index, Index>> key;
   for (std::size_t t = 0; t < first.size(); ++t) key.emplace_back(first[t], second[t]);
   return groups_of(key);
+}
+
+Groups equal_rows(const Matrix& theta) {
+  Groups groups;
+  std::map<std::vector<double>, std::size_t> seen;
+  for (Index t = 0; t < theta.rows(); ++t) {
+    const auto row = theta.row(t);
+    const auto [place, is_new] =
+        seen.emplace(std::vector<double>(row.data(), row.data() + row.size()), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(t);
+  }
+  return groups;
 }
 
 double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta) {

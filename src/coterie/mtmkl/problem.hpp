@@ -37,6 +37,12 @@ struct MtmklProblem {
   Index M() const { return grams.empty() ? 0 : grams.front().M(); }
 };
 
+// A task without support vectors, whatever the kernel: the better of the two answers, and what it costs.
+struct ConstantAnswer {
+  double bias = 0, objective = 0;
+};
+ConstantAnswer constant_answer(const Vector& y, const Vector& C);
+
 // Disjoint sets of tasks, each in increasing order, ordered by their first member.
 using Groups = std::vector<std::vector<Index>>;
 
@@ -45,6 +51,9 @@ Groups connected_parts(Index tasks, const TaskGraph& graph, const std::vector<bo
 
 // The coarsest partition that refines both.
 Groups common_refinement(Index tasks, const Groups& a, const Groups& b);
+
+// Rows that are equal bit for bit: tasks that share a kernel.
+Groups equal_rows(const Matrix& theta);
 
 // sum over edges of w_ts ||theta_t - theta_s||, theta as rows.
 double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta);

@@ -11,12 +11,6 @@ namespace {
 constexpr double u = std::numeric_limits<double>::epsilon() / 2;
 constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
 
-// The largest K^m_ii of a task, per kernel.
-Vector largest_diagonals(const TaskGrams& grams) {
-  if (grams.n() == 0) return Vector::Zero(grams.M());
-  return grams.kernel_diagonals().colwise().maxCoeff().cwiseMax(0.0).transpose();
-}
-
 // Roundings of a value of the mixed kernel: those of its parts, the division by the divisor, and the sum.
 double roundings_of_mix(const TaskGrams& grams, ConstVectorRef theta) {
   double most = 0;
@@ -96,7 +90,7 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   const Vector& C = svm.C();
   const Index n = y.size();
   const double count = static_cast<double>(n);
-  const Vector largest = largest_diagonals(grams);
+  const Vector largest = grams.largest_values();
   const double support = static_cast<double>(state.support.size());
   const double mass = fit.alpha.sum();
   const double k = largest.dot(theta);  // at least every K(theta)_ii
@@ -175,7 +169,7 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
     }
   };
 
-  const Vector largest = largest_diagonals(grams);
+  const Vector largest = grams.largest_values();
   const double k = largest.dot(theta) * (1 + 1e-12);
   const double all = static_cast<double>(mass);
   const double count = static_cast<double>(support.size());

@@ -12,16 +12,6 @@ namespace {
 bool is_small(double value) { return !(value >= kSmallestNumber); }
 bool is_large(double value) { return !(value <= kLargestNumber); }
 
-// The largest value of every kernel: no value is larger than the largest of the diagonal, by Cauchy and Schwarz.
-Vector largest_values(const TaskGrams& task) {
-  const Matrix diagonals = task.kernel_diagonals();
-  Vector largest = Vector::Zero(task.M());
-  for (Index m = 0; m < task.M(); ++m)
-    for (const double value : diagonals.col(m))
-      largest[m] = std::isnan(value) ? value : std::max(largest[m], std::abs(value));
-  return largest;
-}
-
 }  // namespace
 
 TaskName names_in(const std::vector<Task>& tasks) {
@@ -47,7 +37,7 @@ void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>&
     if (C[t].size() == 0) continue;
     const double one = C[t].minCoeff();
     const double all = C[t].sum();
-    const Vector values = largest_values(grams[t]);
+    const Vector values = grams[t].largest_values();
     for (Index m = 0; m < values.size(); ++m) {
       if (values[m] == 0) continue;
       const bool small = is_small(one * one * values[m]);

@@ -106,8 +106,20 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
   if (choice.relative) {
     problem.lambda = infinite;
     Fit common = fit(problem, fit_settings, progress, {}, &workspace);
-    fitted.lambda_max = lambda_max(problem, common);
     fitted.common_steps = common.outer_steps;
+    try {
+      if (common.status != Status::stopped)
+        fitted.lambda_max = lambda_max(problem, common, [&] {
+          return !progress || progress({.outer_step = common.outer_steps,
+                                        .primal = common.primal,
+                                        .dual = common.dual,
+                                        .gap = common.gap,
+                                        .groups = std::ssize(common.groups),
+                                        .common = true});
+        });
+    } catch (const Stopped&) {
+      common.status = Status::stopped;
+    }
     problem.lambda = choice.value * fitted.lambda_max;
     check_penalty(prepared.graph, problem.lambda, names_in(prepared.data.tasks));
     // Stopped: what is there is still a feasible answer, of the problem with lambda = inf. And where every positive lambda fuses all
@@ -125,7 +137,7 @@ Fitted fit_prepared(const Prepared& prepared, const TrainSettings& settings, int
   fit_settings.solver = settings.solver == "published" ? Solver::published : Solver::newton;
   if (fit_settings.solver == Solver::published) {
     start = {};
-    workspace.tasks.clear();
+    workspace = {};
   }
   fitted.fit = fit(problem, fit_settings, progress, start, &workspace);
   return fitted;

@@ -116,6 +116,27 @@ struct Sums {
   }
 };
 
+// At lambda = inf a new task has the weights of the older tasks that it can be reached from, and there must be one.
+void check_links_of_all(const Model& model, const TaskGraph& graph, const Extension& added,
+                        Verification& check) {
+  std::vector<bool> reached(static_cast<std::size_t>(added.base_tasks + added.tasks), false);
+  for (Index t = 0; t < added.base_tasks; ++t) reached[static_cast<std::size_t>(t)] = true;
+  for (bool more = true; more;) {
+    more = false;
+    for (const Edge& edge : graph) {
+      const std::size_t t = static_cast<std::size_t>(edge.t);
+      const std::size_t s = static_cast<std::size_t>(edge.s);
+      if (!(edge.weight > 0) || reached[t] == reached[s]) continue;
+      reached[t] = reached[s] = more = true;
+    }
+  }
+  for (std::size_t t = 0; t < reached.size(); ++t)
+    if (!reached[t])
+      check.findings.push_back(fmt::format(
+          "lambda is infinite, but no link leads from task '{}' to a task of the older model",
+          model.tasks[t].name));
+}
+
 }  // namespace
 
 Verification verify(const Model& extended, const Dataset& data,
@@ -228,6 +249,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
       sums.error += 2 * u_long * static_cast<double>(std::abs(along) + std::abs(sums.dual));
     }
   }
+  if (std::isinf(proof.lambda)) check_links_of_all(model, graph, added, check);
   for (std::size_t u = 0; u < sums.c.size(); ++u) {
     if (!std::isinf(proof.lambda)) {
       const Least least = smallest_over_weights(sums.c[u], sums.c_error[u], model.settings.norm);

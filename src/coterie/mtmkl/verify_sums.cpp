@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "coterie/math/spectrum.hpp"
 
@@ -454,7 +455,7 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
                    stated.gap, stated.bound, tolerance));
 }
 
-void check_settings(const Model& model, Verification& check) {
+void check_kernels(const Model& model, Verification& check) {
   const TrainSettings& settings = model.settings;
   std::vector<Kernel> expected;
   try {
@@ -465,7 +466,11 @@ void check_settings(const Model& model, Verification& check) {
   if (expected != model.kernels)
     check.findings.push_back(
         fmt::format("the kernels are not those of the setting '{}'", settings.kernels));
+}
 
+void check_settings(const Model& model, Verification& check) {
+  check_kernels(model, check);
+  const TrainSettings& settings = model.settings;
   Index own = 0;
   for (const TaskModel& task : model.tasks) own += task.C != settings.C;
   if (own > 0)
@@ -490,6 +495,10 @@ void check_settings(const Model& model, Verification& check) {
     if (model.certificate.status == "converged" && largest > 0)
       check.findings.push_back(
           fmt::format("lambda is infinite, not {} as the settings say", settings.lambda));
+    check.taken.push_back(fmt::format(
+        "that lambda is infinite, though the settings say {}: the fit was stopped before "
+        "lambda_max was known, or every positive lambda fuses all tasks",
+        settings.lambda));
     return;
   }
   if (largest > 0 && !(std::abs(lambda - wanted.value * largest) <= 4 * u * lambda))
@@ -510,35 +519,18 @@ void check_groups(const Model& model, const TaskGraph& graph, double lambda, Ver
   std::vector<std::size_t> group(model.tasks.size());
   for (std::size_t g = 0; g < model.groups.size(); ++g)
     for (const Index t : model.groups[g]) group[static_cast<std::size_t>(t)] = g;
-  std::vector<std::size_t> part(model.tasks.size());
-  for (std::size_t t = 0; t < part.size(); ++t) part[t] = t;
   for (const Edge& edge : graph) {
     const std::size_t t = static_cast<std::size_t>(edge.t);
     const std::size_t s = static_cast<std::size_t>(edge.s);
-    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta))
+    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta) ||
+        group[t] == group[s])
       continue;
-    if (group[t] != group[s])
-      check.findings.push_back(
-          fmt::format("tasks '{}' and '{}' are tied and have equal weights, but are not listed as "
-                      "one group",
-                      model.tasks[t].name, model.tasks[s].name));
-    const std::size_t from = part[s];
-    const std::size_t to = part[t];
-    if (from != to)
-      for (std::size_t& number : part)
-        if (number == from) number = to;
+    check.findings.push_back(
+        fmt::format("tasks '{}' and '{}' are tied and have equal weights, but are not listed as "
+                    "one group",
+                    model.tasks[t].name, model.tasks[s].name));
     if (check.findings.size() > 20) return;
   }
-  if (!model.extensions.empty()) return;  // other edges may tie the rest
-  for (const std::vector<Index>& members : model.groups)
-    for (const Index t : members)
-      if (part[static_cast<std::size_t>(t)] != part[static_cast<std::size_t>(members.front())]) {
-        check.findings.push_back(
-            fmt::format("tasks '{}' and '{}' are listed as one group, but nothing ties them",
-                        model.tasks[static_cast<std::size_t>(members.front())].name,
-                        model.tasks[static_cast<std::size_t>(t)].name));
-        return;
-      }
 }
 
 void check_groups(const Model& model, Verification& check) {
@@ -550,6 +542,19 @@ void check_groups(const Model& model, Verification& check) {
         check.groups_exact = false;
   if (!check.groups_exact)
     check.findings.emplace_back("the kernel weights of a group are not equal");
+  std::map<std::vector<double>, Index>
+      seen;  // weights, and the first task of a group that has them
+  for (const std::vector<Index>& group : model.groups) {
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(group.front())];
+    const auto [first, is_new] =
+        seen.emplace(std::vector<double>(task.theta.begin(), task.theta.end()), group.front());
+    if (is_new || task.theta.size() == 0) continue;
+    check.taken.push_back(fmt::format(
+        "that tasks '{}' and '{}', whose weights are equal, are in different groups (as models of "
+        "older versions list them where nothing ties them)",
+        model.tasks[static_cast<std::size_t>(first->second)].name, task.name));
+    break;
+  }
 }
 
 std::function<void()> counting(const Dataset& data, const VerifyProgress& progress) {

@@ -9,7 +9,7 @@ std::vector<Vector> cross_validated_scores(
     const std::function<bool(Index done, Index folds)>& progress) {
   std::vector<Vector> scores;
   for (const Task& task : search.data.tasks)
-    scores.push_back(Vector::Constant(task.size(), std::numeric_limits<double>::quiet_NaN()));
+    scores.emplace_back(Vector::Constant(task.size(), std::numeric_limits<double>::quiet_NaN()));
   GramCache cache;
   Index done = 0;
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };

@@ -146,7 +146,9 @@ class SheetScorer {
   double lambda_of(Index place, double largest) const {
     if (!has_lambda(grid_, sheet_.norm)) return infinite;
     const LambdaChoice choice = parse_lambda(grid_.lambda[static_cast<std::size_t>(place)]);
-    return choice.relative ? choice.value * largest : choice.value;
+    if (!choice.relative) return choice.value;
+    // Where every positive lambda fuses all tasks, all shares but 0 do, as in fit_prepared.
+    return largest == 0 && choice.value > 0 ? infinite : choice.value * largest;
   }
 
   const SearchData& search_;
@@ -179,15 +181,14 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
     std::vector<std::size_t> unfinished;                 // folds
     const SheetScorer scorer(search, grid, sheet, round, scores.score);
     for (std::size_t k = 0; k < splits.size(); ++k) {
-      // Large C first: they take longest.
-      for (auto at = sheet.lambdas.rbegin(); at != sheet.lambdas.rend(); ++at) {
-        const RowKey key = scorer.key(k, at->first);
-        const RowScores* known = hooks.known ? hooks.known(key, std::ssize(at->second)) : nullptr;
+      for (const auto& [C, lambdas] : sheet.lambdas) {
+        const RowKey key = scorer.key(k, C);
+        const RowScores* known = hooks.known ? hooks.known(key, std::ssize(lambdas)) : nullptr;
         if (known) {
           rows[key] = *known;
           continue;
         }
-        missing.emplace_back(k, at->first);
+        missing.emplace_back(k, C);
         if (unfinished.empty() || unfinished.back() != k) unfinished.push_back(k);
       }
     }
@@ -199,6 +200,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
           parse_normalisation(grid.normalise[static_cast<std::size_t>(sheet.normalise)]), cache);
       of_normalisation = sheet.normalise;
     }
+    // Large C first: they take longest.
     std::stable_sort(missing.begin(), missing.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     const bool many_folds = std::ssize(unfinished) >= thread_count(search.threads);
@@ -238,7 +240,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
       for (std::size_t l = 0; l < lambdas.size(); ++l) {
         std::vector<Vector> of_folds;
         for (std::size_t k = 0; k < splits.size(); ++k)
-          of_folds.push_back(rows.at(scorer.key(k, C)).values.row(static_cast<Index>(l)));
+          of_folds.emplace_back(rows.at(scorer.key(k, C)).values.row(static_cast<Index>(l)));
         scores.cells[{sheet.norm, sheet.normalise, C, lambdas[l]}] =
             cells_of(search.data, splits, scores.score, of_folds);
       }

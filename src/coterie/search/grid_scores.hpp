@@ -19,6 +19,7 @@ namespace coterie {
 // One fold at one C: what is kept of a row, in memory and in the journal of a run.
 struct RowKey {
   Index round = 0, norm = 0, normalise = 0, fold = 0, C = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 behind a defaulted <=> for a pointer
   auto operator<=>(const RowKey&) const = default;
 };
 struct RowScores {

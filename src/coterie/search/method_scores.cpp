@@ -148,7 +148,7 @@ void score_method(const SearchData& search, const std::vector<Split>& splits, co
     for (std::size_t p = 0; p < row.points.size(); ++p) {
       std::vector<Vector> judged;
       for (std::size_t k = 0; k < splits.size(); ++k)
-        judged.push_back(found.at(key_of(k, row)).values.row(static_cast<Index>(p)));
+        judged.emplace_back(found.at(key_of(k, row)).values.row(static_cast<Index>(p)));
       scores.cells[row.points[p]] = cells_of(search.data, splits, scores.score, judged);
     }
 }

@@ -15,7 +15,7 @@ namespace {
 
 ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
                             const std::vector<double>& shares, std::uint64_t seed, int threads,
-                            const std::atomic<bool>& stop) {
+                            double memory, const std::atomic<bool>& stop) {
   const Prepared& whole = fold.prepared;
   Dataset rows = whole.data;  // strata need only the rows of tasks
   Index last = 0;
@@ -27,13 +27,14 @@ ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
   std::vector<Vector> y, C;
   for (std::size_t t = 0; t < drawn.size(); ++t) {
     grams.push_back(slice(whole.grams.tasks[t], drawn[t]));
-    y.push_back(whole.y[t](drawn[t]));
-    C.push_back(whole.C[t](drawn[t]));
+    y.emplace_back(whole.y[t](drawn[t]));
+    C.emplace_back(whole.C[t](drawn[t]));
   }
   FitSettings fit_settings;
   fit_settings.gap_tolerance = settings.tolerance;
   fit_settings.max_outer_steps = settings.max_steps;
   fit_settings.threads = threads;
+  fit_settings.memory = memory;
   const auto go_on = [&](const Progress&) { return !stop.load(); };
   MtmklProblem problem{grams,        y, C, std::numeric_limits<double>::infinity(), whole.graph,
                        whole.weights};
@@ -58,7 +59,7 @@ ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
 
 Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
                          Index points, Index resamples, std::uint64_t seed, int threads,
-                         const StabilityHooks& hooks) {
+                         const StabilityHooks& hooks, double memory) {
   Stability out;
   for (Index k = 0; k < points; ++k)
     out.shares.push_back(
@@ -77,8 +78,9 @@ Stability resample_paths(const Fold& fold, const TrainSettings& settings, double
     if (known)
       path = *known;
     else
-      path = resample_path(fold, settings, out.shares, seed + static_cast<std::uint64_t>(b),
-                           many ? 1 : threads, stop);
+      path =
+          resample_path(fold, settings, out.shares, seed + static_cast<std::uint64_t>(b),
+                        many ? 1 : threads, many ? memory / thread_count(threads) : memory, stop);
     const std::lock_guard lock(one_at_a_time);
     if (stop) return;
     if (!known && hooks.keep) hooks.keep(b, path);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "coterie/search/merge_tree.hpp"
@@ -24,10 +25,11 @@ struct StabilityHooks {
   std::function<void(Index resample, const ResampledPath&)> keep;
 };
 
-// Resamples are those of the training side of the fold.
+// Resamples are those of the training side of the fold. `memory` bounds the bytes of kernel values, which changes no bit.
 Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
                          Index points, Index resamples, std::uint64_t seed, int threads,
-                         const StabilityHooks& hooks = {});
+                         const StabilityHooks& hooks = {},
+                         double memory = std::numeric_limits<double>::infinity());
 
 // How well these tasks are found as a group again: mean over resamples of the largest Jaccard similarity |A n B| / |A u B| with a group B at
 // some lambda (Hennig, 2007). 1: always exactly these; above 0.75 is commonly called stable.

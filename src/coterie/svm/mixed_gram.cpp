@@ -51,17 +51,17 @@ void MixedGram::change(std::span<const Index> kept, std::span<const Index> joini
           ? size()
           : std::min(size(), std::max(kLeastRows, static_cast<Index>(bytes_ / bytes_of(1, 1))));
   if (!roots_kept_ || !had_roots) stay = 0;
-  for (std::size_t r = 0; r < roots_.size(); ++r) {
-    if (!roots_kept_ || whole_) roots_[r].reset();
+  for (std::unique_ptr<double[]>& root : roots_) {
+    if (!roots_kept_ || whole_) root.reset();
     if (whole_) continue;
     auto block = std::make_unique_for_overwrite<double[]>(
         static_cast<std::size_t>(capacity_ * (roots_kept_ ? capacity_ : 1)));
     for (Index k = 0; k < stay; ++k) {
-      const double* from = roots_[r].get() + kept[static_cast<std::size_t>(k)] * old;
+      const double* from = root.get() + kept[static_cast<std::size_t>(k)] * old;
       double* to = block.get() + k * capacity_;
       for (Index l = 0; l < stay; ++l) to[l] = from[kept[static_cast<std::size_t>(l)]];
     }
-    roots_[r] = std::move(block);
+    root = std::move(block);
   }
   std::vector<double*> diagonals;
   for (std::vector<double>& root : diagonals_) {
@@ -95,6 +95,8 @@ void MixedGram::fetch(Index begin) {
 }
 
 void MixedGram::set_weights(ConstVectorRef theta, double ridge) {
+  if (weights_.size() == theta.size() && weights_ == theta && ridge_ == ridge) return;
+  weights_ = theta;
   ridge_ = ridge;
   recipe_ = base_.powers().recipe(theta);
   forget_rows();

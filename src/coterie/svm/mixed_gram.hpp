@@ -28,7 +28,7 @@ class MixedGram {
   // The set becomes what stands at the places of it that are kept, in that order, and the samples that join, which are not in it.
   void change(std::span<const Index> kept, std::span<const Index> joining);
   void add(std::span<const Index> joining);
-  void set_weights(ConstVectorRef theta, double ridge = 0);
+  void set_weights(ConstVectorRef theta, double ridge = 0);  // costs nothing where they are so
   double ridge() const { return ridge_; }
 
   // Asked now and then by all that takes long.
@@ -81,6 +81,7 @@ class MixedGram {
   double bytes_;
   std::vector<Index> samples_;  // of the task, in the order in which they joined
   std::vector<bool> inside_;
+  Vector weights_;
   KernelPowers::Recipe recipe_;
   double ridge_ = 0;
   KeepGoing keep_going_;

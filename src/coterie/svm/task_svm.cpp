@@ -62,6 +62,10 @@ void TaskSvm::set_costs(const Vector& C) {
   C_ = all_C_(K_.samples());
 }
 
+void TaskSvm::take_all() {
+  if (!has_all()) change({}, first(all_y_.size()));
+}
+
 Vector TaskSvm::admit(const Vector& alpha) {
   std::vector<Index> joining;
   for (Index i = 0; i < alpha.size(); ++i)

@@ -25,6 +25,7 @@ class TaskSvm {
   bool has_all() const { return K_.size() == all_y_.size(); }
   bool knows_outside() const { return looked_ || has_all(); }
 
+  void take_all();  // everyone joins, in the order of the task
   // The support vectors of an alpha over all samples join; returns it over the set.
   Vector admit(const Vector& alpha);
 

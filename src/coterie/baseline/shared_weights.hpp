@@ -1,4 +1,4 @@
-// Newton's method for kernel weights with a common part, docs/methods.md (21)-(24). With theta_t = mu + lambda_t as in (20),
+// Kernel weights with a common part, docs/methods.md (21)-(24), for proximal Newton (mtmkl/newton.hpp). With theta_t = mu + lambda_t as in (20),
 //
 //   minimise   F(J_1(theta_1), .., J_T(theta_T)),      F(g) = ( sum_t g_t^p )^(1/p)                                         (21)
 //
@@ -18,28 +18,46 @@
 //   p > 1    minimise F(m_1(theta_1), .., m_T(theta_T)), by Newton steps of its own that need no SVM                        (24)
 //   p <= 1   minimise sum_t c_t m_t(theta_t): c'g lies above F and touches it, so that what lowers it lowers F
 //
-// A step that does not lower (21) as promised, nor halves the gap, is not taken: the gradients it found correct the models, and the model is
-// minimised again. p other than 1 asks for tau = 1. It stops when  primal - dual <= gap_tolerance * primal.
+// p other than 1 asks for tau = 1.
 #pragma once
 
-#include "coterie/mtmkl/fit.hpp"
+#include "coterie/mtmkl/coupling.hpp"
+#include "coterie/mtmkl/newton.hpp"
 
 namespace coterie {
 
-struct SharedWeights {
+struct SharedShape {
   double share = 1;  // tau
   double power = 1;  // p
 };
 
+class SharedWeights : public Coupling {
+ public:
+  SharedWeights(Index T, const SharedShape& shape);  // a row of theta per task
+
+  bool is_convex() const override { return shape_.power >= 1; }
+  double value(const Vector& J) const override;
+  Vector slopes(const Vector& J) const override;
+  double penalty(const Matrix&) const override { return 0; }
+  double smallest(const Iterate& x, const Matrix& nu) const override;
+  Proof prove(const std::vector<TaskProof>& tasks, const Matrix& theta,
+              const Matrix& nu) const override;
+  WeightStep step(const Iterate& x, double mu, const ThetaSettings& limits) override;
+  Groups equal_points(const Matrix& theta, double distance) const override;
+
+ private:
+  SharedShape shape_;
+};
+
 // lambda, graph and weights of the problem have no part.
-Fit fit_shared(const MtmklProblem& problem, const SharedWeights& shape, const FitSettings& settings,
+Fit fit_shared(const MtmklProblem& problem, const SharedShape& shape, const FitSettings& settings,
                const ProgressCallback& progress, const WarmStart& start, Workspace* workspace);
+
+// What a fit of all tasks in one piece found.
+Fit as_fit(NewtonResult result);
 
 // (21) and (22)
 double power_mean(const Vector& g, double p);
 Vector power_weights(const Vector& g, double p);
-
-// Tasks with weights that are equal bit for bit.
-Groups equal_rows(const Matrix& theta);
 
 }  // namespace coterie
