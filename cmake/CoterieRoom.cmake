@@ -35,15 +35,17 @@ function(coterie_compile_options target)
   endif()
 endfunction()
 
-# Headers that most sources of a target read: parsed once. It halves the time of a build from nothing, but for targets of few sources.
-function(coterie_precompile target)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "cpp$")
-  list(LENGTH sources count)
-  if(count LESS 4)
-    return()
+# Headers that most sources read, parsed once for all targets of a kind: rooms, tests, or a name of the target's own. The first target of
+# a kind makes them, the others use what it made; so all targets of a kind must have the same flags.
+function(coterie_precompile target kind)
+  get_property(owner GLOBAL PROPERTY COTERIE_HEADERS_OF_${kind})
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    set_property(GLOBAL PROPERTY COTERIE_HEADERS_OF_${kind} ${target})
+    target_precompile_headers(${target} PRIVATE
+      <Eigen/Core> <algorithm> <functional> <map> <memory> <optional> <string> <vector> <fmt/format.h> ${ARGN})
   endif()
-  target_precompile_headers(${target} PRIVATE <Eigen/Core> <functional> <string> <vector> ${ARGN})
 endfunction()
 
 # For code that takes no time when it runs.
@@ -55,8 +57,8 @@ function(coterie_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   coterie_compile_options(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main)
-  coterie_precompile(${name} <gtest/gtest.h>)
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} fmt::fmt GTest::gtest_main)
+  coterie_precompile(${name} tests <gtest/gtest.h>)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")  # sanitizers make tests slow enough
     coterie_build_quickly(${name})
   endif()
@@ -78,9 +80,9 @@ function(coterie_room name)
   add_library(coterie::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${ARG_HEADERS})
-  target_link_libraries(${target} PUBLIC ${ARG_USES} ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  target_link_libraries(${target} PUBLIC ${ARG_USES} ${ARG_LINKS} PRIVATE fmt::fmt ${ARG_PRIVATE_LINKS})
   coterie_compile_options(${target})
-  coterie_precompile(${target})
+  coterie_precompile(${target} rooms)
   # Matrices cross the library's boundary, so every user must align them alike, whatever its instruction set.
   target_compile_definitions(${target} PUBLIC EIGEN_MAX_ALIGN_BYTES=64)
   set_property(GLOBAL APPEND PROPERTY COTERIE_ROOMS ${target})
