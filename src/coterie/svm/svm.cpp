@@ -33,6 +33,7 @@ constexpr LaneNumbers kFirstPlaces{0, 1, 2, 3};
 constexpr Index kPatience = 50'000'000;
 // Rounds without progress that rounding must be to blame for, and two-variable steps of a round, per sample.
 constexpr int kMostStale = 60;
+constexpr int kMostBlind = 6;  // the same where one rounding of every gradient hides what is asked
 constexpr int kFewStale =
     1;  // above, the best bias is sought, which sorts all samples; later costs outer steps at kinks
 constexpr Index kLongestBurst = 200;
@@ -60,11 +61,13 @@ class DualSolver {
   bool newton_step(const std::vector<Index>& free);
   void compute_gradient();
   // The sum of beta to the last bit that one variable can hold.
+  double excess() const;
   bool balance();  // true: something changed
+  bool repair();   // true: something changed
   bool is_balanced(double target) const;
   // Sets bias, dual and primal of the result; returns the gap.
   double measure(SvmResult& result, bool seek);
-  double rounding_of_gap() const;
+  double rounding_of_gap(double roundings) const;
   // The gradient and the primal value without the ridge.
   void take_off_ridge(SvmResult& result) const;
 
@@ -93,6 +96,15 @@ class DualSolver {
   }
 };
 
+// The sum becomes 0 by a smaller part of the variables of the heavier sign.
+void scale_heavier_sign(Vector& beta) {
+  const double positive = beta.cwiseMax(0.0).sum();
+  const double negative = -beta.cwiseMin(0.0).sum();
+  const double target = std::min(positive, negative);
+  for (double& b : beta)
+    if (b != 0) b *= target / (b > 0 ? positive : negative);
+}
+
 // The start, clipped to the bounds. What the sum then lacks the free variables share; if they cannot, the heavier sign is scaled
 // down.
 Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
@@ -113,11 +125,7 @@ Vector feasible_start(ConstVectorRef start, const SvmProblem& problem) {
                               problem.C[i]);
   }
   Vector beta = problem.y.cwiseProduct(alpha);
-  const double positive = beta.cwiseMax(0.0).sum();
-  const double negative = -beta.cwiseMin(0.0).sum();
-  if (positive == 0 || negative == 0) return Vector::Zero(n);
-  const double target = std::min(positive, negative);
-  for (double& b : beta) b *= target / (b > 0 ? positive : negative);
+  scale_heavier_sign(beta);
   return beta;
 }
 
@@ -151,7 +159,7 @@ void DualSolver::compute_gradient() {
   travel_ = 0;
 }
 
-bool DualSolver::balance() {
+double DualSolver::excess() const {
   double sum = 0;
   double lost = 0;  // of the additions, after Neumaier
   for (const double b : beta_) {
@@ -159,8 +167,12 @@ bool DualSolver::balance() {
     lost += std::abs(sum) >= std::abs(b) ? (sum - next) + b : (b - next) + sum;
     sum = next;
   }
-  const double excess = sum + lost;
+  return sum + lost;
+}
+
+bool DualSolver::balance() {
   if (n_ == 0) return false;
+  const double excess = this->excess();
   // Of the variable that is farthest from its bounds: at a bound it would begin to count as free.
   Index k = 0;
   const double room = (beta_ - lo_).cwiseMin(hi_ - beta_).maxCoeff(&k);
@@ -171,6 +183,18 @@ bool DualSolver::balance() {
   mark(k);
   e_ += (beta_[k] - before) * Eigen::Map<const Eigen::ArrayXd>(K_.row(k), e_.size());
   roundings_ += kRoundingsOfStep;
+  return true;
+}
+
+// Variables that were large on the way and are tiny at the end leave a sum that no longer counts as rounding. Then the heavier sign
+// gives way.
+bool DualSolver::repair() {
+  const double allowed =
+      static_cast<double>(n_) * std::numeric_limits<double>::epsilon() * beta_.cwiseAbs().sum();
+  if (std::abs(excess()) <= allowed) return false;
+  scale_heavier_sign(beta_);
+  for (Index k = 0; k < n_; ++k) mark(k);
+  compute_gradient();
   return true;
 }
 
@@ -387,7 +411,7 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
     double target = settings.gap_tolerance * std::max(least, result.primal);
     result.converged = gap <= target;
     // Many updates leave rounding in the gradient: where it matters, the proof is taken from a fresh one.
-    if (result.converged && roundings_ > 1000 && rounding_of_gap() > 0.02 * target) {
+    if (result.converged && roundings_ > 1000 && rounding_of_gap(roundings_) > 0.02 * target) {
       compute_gradient();
       gap = measure(result, stale > kFewStale);
       target = settings.gap_tolerance * std::max(least, result.primal);
@@ -396,7 +420,7 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
     if (result.converged || steps_ >= settings.max_steps) break;
     if (epsilon < 1e-15 && gap >= best_gap) break;  // rounding is all that is left
     stale = gap > 0.9 * best_gap ? stale + 1 : 0;
-    if (stale > kMostStale) break;
+    if (stale > kMostStale || (stale > kMostBlind && rounding_of_gap(1) > target)) break;
     best_gap = std::min(best_gap, gap);
     if (two_variable_steps(epsilon, std::min(burst, settings.max_steps - steps_))) {
       epsilon *= 0.1;
@@ -405,8 +429,11 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
     if (!newton_phase()) burst = std::min(2 * burst, kLongestBurst * n_);
   }
   const double asked = settings.gap_tolerance * result.primal;
-  if ((!is_balanced(asked) && balance()) || !result.converged)
-    measure(result, stale > kFewStale || !result.converged);
+  const bool repaired = repair();
+  if ((!is_balanced(asked) && balance()) || repaired || !result.converged) {
+    const double gap = measure(result, stale > kFewStale || !result.converged);
+    if (repaired) result.converged = gap <= settings.gap_tolerance * result.primal;
+  }
   result.steps = steps_;
   result.newton_steps = newton_steps_;
   result.alpha = problem_.y.cwiseProduct(beta_);
@@ -417,12 +444,12 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
   return result;
 }
 
-// What the gradient's error, (49), can do to the gap: every sample that may have a loss counts.
-double DualSolver::rounding_of_gap() const {
+// What so many roundings of the gradient, (49), can do to the gap: every sample that may have a loss counts.
+double DualSolver::rounding_of_gap(double roundings) const {
   double sum = 0;
   for (Index i = 0; i < n_; ++i)
     if (beta_[i] != 0) sum += problem_.C[i] * (std::abs(yp_[i]) + roots_[i] * peak_);
-  return std::numeric_limits<double>::epsilon() / 2 * roundings_ * sum;
+  return std::numeric_limits<double>::epsilon() / 2 * roundings * sum;
 }
 
 void DualSolver::take_off_ridge(SvmResult& result) const {

@@ -86,6 +86,28 @@ TEST(Svm, ReachesTheGapOnRandomProblems) {
   }
 }
 
+// Kernel values so large that doubles cannot find the optimum: alpha is feasible all the same, to a rounding of its own sum, and the
+// search ends soon.
+TEST(Svm, AlphaIsFeasibleWhereRoundingRules) {
+  Random random(9);
+  Index unconverged = 0;
+  for (int i = 0; i < 60; ++i) {
+    SCOPED_TRACE(i);
+    Case c = random_case(random, 10 + random.below(60), true, false);
+    c.K *= std::pow(10, random.uniform(14, 24));
+    Vector start(c.y.size());
+    for (double& a : start) a = random.uniform() * c.C.maxCoeff();
+    const SvmResult result = solve(TaskGrams({c.K}), c, i % 2 ? start : Vector(), 1e-6);
+    unconverged += !result.converged;
+    EXPECT_GE(result.alpha.minCoeff(), 0);
+    EXPECT_LE((result.alpha - c.C).maxCoeff(), 0);
+    const double n = static_cast<double>(c.y.size());
+    EXPECT_LE(std::abs(c.y.dot(result.alpha)), 2 * n * 2.3e-16 * result.alpha.sum());
+    EXPECT_LE(result.steps, 30 * 200 * c.y.size());
+  }
+  EXPECT_GE(unconverged, 30);
+}
+
 TEST(Svm, WarmStartsReachTheSameObjectiveFromAnywhere) {
   Random random(2);
   for (int i = 0; i < 50; ++i) {
