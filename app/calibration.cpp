@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "coterie/mtmkl/calibrate.hpp"
+#include "coterie/model/calibrate.hpp"
 #include "coterie/search/cross_validation.hpp"
 
 namespace coterie::app {
@@ -30,8 +30,8 @@ void check_calibration(const CalibrationOptions& options) {
                                  options.method));
 }
 
-bool calibrate_model(Model& model, const Dataset& data, const TrainSettings& settings,
-                     const TrainExtras& extras, const CalibrationOptions& options,
+bool calibrate_model(Model& model, const Dataset& data, const Settings& settings,
+                     const Extras& extras, const CalibrationOptions& options,
                      const ProblemOptions& problem, Monitor& monitor) {
   if (interrupted() || monitor.timed_out()) return false;
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, problem.threads};

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 
@@ -20,8 +20,8 @@ void add_calibration(CLI::App& command, CalibrationOptions& options);  // with -
 void check_calibration(const CalibrationOptions& options);
 
 // `data` is what the model was trained on, unscaled. False when it was stopped and the model stays without.
-bool calibrate_model(Model& model, const Dataset& data, const TrainSettings& settings,
-                     const TrainExtras& extras, const CalibrationOptions& options,
+bool calibrate_model(Model& model, const Dataset& data, const Settings& settings,
+                     const Extras& extras, const CalibrationOptions& options,
                      const ProblemOptions& problem, Monitor& monitor);
 
 }  // namespace coterie::app

@@ -4,7 +4,7 @@
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
-#include "coterie/mtmkl/train.hpp"
+#include "coterie/model/train.hpp"
 #include "embedded.hpp"
 #include "evaluation.hpp"
 #include "options.hpp"
@@ -38,7 +38,7 @@ struct Outcome {
 
 std::vector<Outcome> run_methods(const DemoOptions& options, const Samples& train,
                                  const Samples& test, Monitor& monitor) {
-  TrainSettings settings;
+  Settings settings;
   settings.C = 10;
   settings.tolerance = 1e-8;  // groups settle later than accuracies do
   Dataset data = cast_into_tasks(train, Casting::one_vs_one);

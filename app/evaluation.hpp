@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 #include "coterie/stats/scores.hpp"
 #include "prediction.hpp"
 

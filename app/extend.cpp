@@ -1,5 +1,5 @@
 // coterie extend: new tasks against a fitted model.
-#include "coterie/mtmkl/extend.hpp"
+#include "coterie/model/extend.hpp"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ ExtendSettings settings_of(const ExtendOptions& options) {
           "--lambda is '{}'; for new tasks it must be a number >= 0, or inf. Shares of lambda_max "
           "are for train.",
           options.lambda));
-    settings.lambda = parse_lambda(options.lambda).value;
+    settings.lambda = Lambda(options.lambda).value;
   }
   return settings;
 }

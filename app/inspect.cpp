@@ -8,7 +8,7 @@
 
 #include "command.hpp"
 #include "coterie/baseline/coclus.hpp"
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/method.hpp"
 #include "coterie/io/model_file.hpp"
 #include "method_options.hpp"
 #include "options.hpp"
@@ -61,7 +61,7 @@ Json json_extension(const Extension& added) {
 
 // Cluster of every feature, of coclus on features as they are; else empty. As the tasks' own, a reading of the model.
 std::vector<Index> feature_clusters(const Model& model) {
-  if (model.settings.method != "coclus" || !model.kernels.empty()) return {};
+  if (model.settings.method != method_named("coclus") || !model.kernels.empty()) return {};
   Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
   for (std::size_t t = 0; t < model.tasks.size(); ++t)
     Q.row(static_cast<Index>(t)) = model.tasks[t].w - model.tasks[t].shared;
@@ -132,10 +132,10 @@ Json json_model(const Model& model) {
 void print_settings(const Model& model) {
   fmt::print("settings\n");
   Table settings({"name", "value"}, "ll");
-  const std::vector<std::string> foreign = foreign_options(model.settings);
+  const std::vector<std::string> unused = unused_fields(model.settings);
   visit_fields(model.settings, [&](const char* name, const auto& value, const char*, const char*) {
-    if (std::ranges::find(foreign, fmt::format("--{}", name)) == foreign.end())
-      settings.add({name, fmt::format("{}", value)});
+    if (std::ranges::find(unused, name) == unused.end())
+      settings.add({name, text_of(value)});
   });
   settings.add({"casting", to_string(model.casting)});
   fmt::print("{}\n", settings.text());
@@ -219,7 +219,7 @@ void print_certificate(const Model& model) {
   fmt::print("certificate\n  {}\n", proof_text(proof));
   fmt::print("  dual value {:.8g}; {}; status {} after {}\n", proof.dual, strength_text(model),
              proof.status, plural(proof.outer_steps, "outer step"));
-  if (model.settings.method != "coterie") {
+  if (!model.settings.method->is_main()) {
     fmt::print("  training data {}: {} (check with: coterie verify MODEL DATA)\n",
                model.fingerprint, plural(model.training_rows, "row"));
     return;

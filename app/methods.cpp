@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/method.hpp"
 #include "options.hpp"
 #include "text.hpp"
 
@@ -15,12 +15,12 @@ struct MethodsOptions {
 };
 
 const char* family_of(const Method& method) {
-  return method.family == Method::Family::linear ? "linear" : "kernels";
+  return method.is_linear() ? "linear" : "kernels";
 }
 
 Json json_method(const Method& method) {
   Json out = {{"name", method.name},         {"title", method.title},   {"source", method.source},
-              {"family", family_of(method)}, {"convex", method.convex}, {"about", method.about}};
+              {"family", family_of(method)}, {"convex", !method.convex}, {"about", method.about}};
   out["parameters"] = Json::array();
   for (const Parameter& parameter : method.parameters)
     out["parameters"].push_back({{"name", parameter.name},
@@ -70,8 +70,8 @@ int run_methods(const MethodsOptions& options) {
   for (const Method& method : methods()) {
     std::vector<std::string> names;
     for (const Parameter& parameter : method.parameters) names.push_back(parameter.name);
-    table.add({method.name, method.family == Method::Family::linear ? "features" : "kernels",
-               method.convex ? "yes" : "no", method.title,
+    table.add({method.name, method.is_linear() ? "features" : "kernels",
+               method.convex ? "no" : "yes", method.title,
                fmt::format("{}", fmt::join(names, " "))});
   }
   fmt::print("{}\nmore on one of them: coterie methods NAME\n", table.text());

@@ -175,9 +175,9 @@ std::vector<std::string> input_files(const DataOptions& data,
   return files;
 }
 
-std::vector<std::string> kernel_files(const std::string& kernels) {
+std::vector<std::string> kernel_files(const Kernels& kernels) {
   std::vector<std::string> files;
-  for (const Kernel& kernel : parse_kernels(kernels))
+  for (const Kernel& kernel : kernels.list())
     if (kernel.kind == Kernel::Kind::precomputed) files.push_back(kernel.file);
   return files;
 }

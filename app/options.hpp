@@ -14,6 +14,7 @@
 #include "coterie/data/dataset.hpp"
 #include "coterie/io/write_table.hpp"
 #include "coterie/kernel/gram.hpp"
+#include "coterie/model/settings.hpp"
 
 namespace coterie::app {
 
@@ -26,19 +27,25 @@ CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& valu
                         Index smallest = std::numeric_limits<Index>::lowest());
 
 // All fields of a settings struct, by its visit_fields, but those in `others`.
-template <typename Settings>
-void add_settings(CLI::App& command, Settings& settings,
+template <typename AnySettings>
+void add_settings(CLI::App& command, AnySettings& settings,
                   const std::vector<std::string>& others = {}) {
   visit_fields(settings, [&](const char* name, auto& value, const char* help, const char* rule) {
     if (std::ranges::find(others, name) != others.end()) return;
     const std::string flags = std::string_view(name).size() == 1 ? fmt::format("-{0},--{0}", name)
                                                                  : fmt::format("--{}", name);
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-      command.add_option(flags, value, fmt::format("{} ({})", help, rule))
-          ->type_name("TEXT")
-          ->capture_default_str();
-    else
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
       add_number(command, flags, value, help, rule);
+    else
+      command
+          .add_option_function<std::string>(
+              flags,
+              [&value, name, rule](const std::string& text) {
+                read_field(name, text, rule, value);
+              },
+              fmt::format("{} ({})", help, rule))
+          ->type_name("TEXT")
+          ->default_str(text_of(value));
   });
 }
 
@@ -73,7 +80,7 @@ void add_seed(CLI::App& command, Index& seed);
 // The files that the options name, for check_output: those of the data, of precomputed kernels, and others; empty names are left out.
 std::vector<std::string> input_files(const DataOptions& data,
                                      const std::vector<std::string>& others = {});
-std::vector<std::string> kernel_files(const std::string& kernels);  // in a list of kernels
+std::vector<std::string> kernel_files(const Kernels& kernels);
 std::vector<std::string> matrix_files(const std::vector<std::string>& precomputed);  // NAME=FILE
 
 // Whether both names lead to one file, through whatever links, or would once it is made.

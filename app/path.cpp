@@ -25,7 +25,7 @@ constexpr Index ladder_of_resample = 40;
 
 struct PathOptions {
   ProblemOptions problem;
-  TrainSettings settings;
+  Settings settings;
   PathSettings path;
   std::optional<double> hold_out;
   Index groups = 0;  // 0: no model is asked for
@@ -41,7 +41,7 @@ std::string journal_of(const std::string& folder) {
 }
 
 std::string description(const PathOptions& options, const std::string& mark,
-                        const TrainExtras& extras) {
+                        const Extras& extras) {
   Json run = {{"command", "path"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(options.settings);
   run["path"] = {options.path.smallest, options.path.ratio, options.path.resolution};
@@ -52,9 +52,9 @@ std::string description(const PathOptions& options, const std::string& mark,
 
 // The fit at a point's lambda on the training side, as a model.
 Model fit_group_model(const PathOptions& options, const PathResult& result, const Split& split,
-                      const TrainExtras& extras, Monitor& monitor) {
-  TrainSettings settings = options.settings;
-  settings.lambda = fmt::format("{}", result.path.points[*result.chosen].lambda);
+                      const Extras& extras, Monitor& monitor) {
+  Settings settings = options.settings;
+  settings.lambda = result.path.points[*result.chosen].lambda;
   monitor.phase("fitting the model");
   monitor.aim(settings.tolerance);
   Dataset data = options.hold_out ? subset(result.data, split.train) : result.data;
@@ -95,7 +95,7 @@ std::vector<std::string> folder_files(const std::string& folder) {
 void check_options(const PathOptions& options) {
   validate(options.settings);
   check_problem(options.problem);
-  if (options.settings.solver != "newton")
+  if (options.settings.solver != Solver::newton)
     throw InputError(
         "--solver: the path needs optima, which 'published' does not reach; it needs 'newton'.");
   if (std::isinf(options.settings.norm))
@@ -136,7 +136,7 @@ int run_path(const PathOptions& options) {
   monitor.phase("reading " + file_list(options.problem.data.paths));
   const Dataset data = read_problem(options.problem);
   check_dataset(data);
-  const TrainExtras extras = read_extras(options.problem, options.settings, data);
+  const Extras extras = read_extras(options.problem, options.settings, data);
   if (options.groups > std::ssize(data.tasks))
     throw InputError(fmt::format("--groups is {}, but there are only {}.", options.groups,
                                  plural(std::ssize(data.tasks), "task")));
@@ -161,7 +161,7 @@ int run_path(const PathOptions& options) {
     PathShape shape;
     shape.C = sample_costs(subset(data, split.train), options.settings, extras);
     shape.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
-    shape.kernels = std::ssize(parse_kernels(options.settings.kernels));
+    shape.kernels = std::ssize(options.settings.kernels.list());
     shape.ladder = ladder_of_resample;
     known = decode_path(*journal, shape);
     monitor.clear();
@@ -192,8 +192,8 @@ int run_path(const PathOptions& options) {
       0.5 * plan_fit(options.problem, options.settings, extras, data, options.output.quiet).kernels;
   GramCache cache;
   const Fold fold = std::move(
-      make_folds(search, {split}, parse_normalisation(options.settings.normalise), cache).front());
-  note_bounded(fold.prepared, options.settings, options.output.quiet);
+      make_folds(search, {split}, options.settings.normalise, cache).front());
+  note_bounded(fold.train.grams, options.settings, options.output.quiet);
   cache.clear();
   const double prepare_seconds = watch.lap();
 
@@ -221,7 +221,7 @@ int run_path(const PathOptions& options) {
       {},   {},
       {},   {}};
   if (result.path.stopped) return stopped();
-  for (const Kernel& kernel : fold.prepared.kernels) result.kernels.push_back(to_string(kernel));
+  for (const Kernel& kernel : fold.train.grams.kernels) result.kernels.push_back(to_string(kernel));
   result.tree = merge_tree(result.path);
   const double path_seconds = watch.lap();
 

@@ -181,7 +181,7 @@ std::vector<std::string> write_path_folder(const std::string& name, const PathRe
   return files;
 }
 
-Json json_path(const PathResult& result, const TrainSettings& settings) {
+Json json_path(const PathResult& result, const Settings& settings) {
   Json out = {{"lambda_max", json_number(result.path.lambda_max)},
               {"C", json_number(settings.C)},
               {"norm", json_number(settings.norm)},

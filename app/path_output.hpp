@@ -29,7 +29,7 @@ inline constexpr const char* path_files[] = {"path.csv",    "weights.csv", "merg
 // Returns their names; what has nothing to show is left out.
 std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result);
 
-Json json_path(const PathResult& result, const TrainSettings& settings);
+Json json_path(const PathResult& result, const Settings& settings);
 void print_path_points(const PathResult& result, bool advise);  // to write all points to a folder
 void print_merge_tree(const PathResult& result);
 

@@ -7,7 +7,7 @@
 
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/predict.hpp"
+#include "coterie/model/predict.hpp"
 
 namespace coterie::app {
 namespace {
@@ -125,7 +125,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
               "by "
               "tasks like it with --new-task.",
               source, i + 1, name, list_names(known),
-              model.settings.method == "coterie" ? "Add the task with: coterie extend, or score"
+              model.settings.method->is_main() ? "Add the task with: coterie extend, or score"
                                                  : "Score"));
         add_new(name);
       }

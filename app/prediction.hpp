@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 #include "progress.hpp"
 
 namespace coterie::app {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "coterie/baseline/plain.hpp"
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/machine.hpp"
 #include "coterie/io/table.hpp"
@@ -96,17 +96,17 @@ Dataset read_problem(const ProblemOptions& options) {
   return cast_into_tasks(read_data(options.data, rule), casting_of(options));
 }
 
-TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
+Extras read_extras(const ProblemOptions& options, const Settings& settings,
                         const Dataset& data) {
-  TrainExtras extras;
-  extras.precomputed = read_precomputed(parse_kernels(settings.kernels), {}, true);
+  Extras extras;
+  extras.precomputed = read_precomputed(settings.kernels.list(), {}, true);
   if (!options.task_C.empty()) extras.task_C = read_task_costs(options.task_C);
   extras.complete = options.task_graph.empty();
   if (!extras.complete) extras.graph = read_graph(options.task_graph, data);
   return extras;
 }
 
-Json json_problem(const std::string& mark, const TrainExtras& extras) {
+Json json_problem(const std::string& mark, const Extras& extras) {
   Json out = {{"version", COTERIE_VERSION}, {"data", mark}, {"complete", extras.complete}};
   for (const auto& [task, C] : extras.task_C) out["task_C"][task] = C;
   for (const Edge& edge : extras.graph) out["graph"].push_back({edge.t, edge.s, edge.weight});
@@ -119,23 +119,23 @@ double memory_budget(const ProblemOptions& options) {
   return options.memory ? parse_memory(*options.memory) : 0.9 * memory_of_machine();
 }
 
-MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings,
-                    const TrainExtras& extras, const Dataset& data, bool quiet) {
+MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
+                    const Extras& extras, const Dataset& data, bool quiet) {
   const double budget = memory_budget(options);
-  if (method_named(settings.method).family == Method::Family::linear) {
+  if (settings.method->is_linear()) {
     const double bytes = linear_bytes(data, settings);
     if (bytes > budget)
       throw InputError(fmt::format(
           "--method {} needs about {} for the features of all tasks, more than the {} there are. "
           "Use fewer rows or features{}.",
-          settings.method, bytes_text(bytes), bytes_text(budget),
-          settings.map == "none" ? "" : ", or a smaller rank of --map"));
+          settings.method->name, bytes_text(bytes), bytes_text(budget),
+          settings.map.mapped ? ", or a smaller rank of --map" : ""));
     MemoryPlan all;
     all.kernels = budget - bytes;
     return all;
   }
   const MemoryPlan memory =
-      settings.method == "pooled"
+      settings.method->pools
           ? plan_memory(pool_tasks(data), settings, extras, options.threads, budget)
           : plan_memory(data, settings, extras, options.threads, budget);
   if (memory.keeps_all())
@@ -151,18 +151,18 @@ MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings
   return memory;
 }
 
-void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet) {
+void note_bounded(const Grams& grams, const Settings& settings, bool quiet) {
   std::vector<std::string> bounded;
-  for (const Index m : prepared.grams.bounded)
-    bounded.push_back(to_string(prepared.kernels[static_cast<std::size_t>(m)]));
+  for (const Index m : grams.bounded)
+    bounded.push_back(to_string(grams.kernels[static_cast<std::size_t>(m)]));
   if (bounded.empty() || quiet) return;
   tell(
       "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
       "1/1000 of the variance.\n",
-      list_names(bounded), bounded.size() == 1 ? "has" : "have", settings.normalise);
+      list_names(bounded), bounded.size() == 1 ? "has" : "have", to_string(settings.normalise));
 }
 
-std::vector<std::string> input_files(const ProblemOptions& options, const std::string& kernels) {
+std::vector<std::string> input_files(const ProblemOptions& options, const Kernels& kernels) {
   std::vector<std::string> others = kernel_files(kernels);
   others.insert(others.end(), {options.task_graph, options.task_C});
   return input_files(options.data, others);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "coterie/mtmkl/memory_plan.hpp"
-#include "coterie/mtmkl/train.hpp"
+#include "coterie/model/memory_plan.hpp"
+#include "coterie/model/train.hpp"
 #include "options.hpp"
 #include "text.hpp"
 
@@ -27,7 +27,7 @@ void add_resources(CLI::App& command, ProblemOptions& options);  // after them: 
 void check_problem(const ProblemOptions& options);
 
 Dataset read_problem(const ProblemOptions& options);
-TrainExtras read_extras(const ProblemOptions& options, const TrainSettings& settings,
+Extras read_extras(const ProblemOptions& options, const Settings& settings,
                         const Dataset& data);
 
 // A table with the columns task and C; and a task graph without pairs of weight 0.
@@ -35,19 +35,19 @@ std::map<std::string, double> read_task_costs(const std::string& path);
 TaskGraph read_graph(const std::string& path, const Dataset& data);
 
 // The data and all that was read beside it, so that the journal of a run can tell it from others. `mark` is the data's fingerprint.
-Json json_problem(const std::string& mark, const TrainExtras& extras);
+Json json_problem(const std::string& mark, const Extras& extras);
 
 double memory_budget(const ProblemOptions& options);
 
 // The plan of one fit; tells the allocator, and the user when less than everything is kept.
-MemoryPlan plan_fit(const ProblemOptions& options, const TrainSettings& settings,
-                    const TrainExtras& extras, const Dataset& data, bool quiet);
+MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
+                    const Extras& extras, const Dataset& data, bool quiet);
 
 // A note about kernels without a tail, if there are any.
-void note_bounded(const Prepared& prepared, const TrainSettings& settings, bool quiet);
+void note_bounded(const Grams& grams, const Settings& settings, bool quiet);
 
 // All files that the options name, to tell outputs from; `kernels` is a list of them.
-std::vector<std::string> input_files(const ProblemOptions& options, const std::string& kernels);
+std::vector<std::string> input_files(const ProblemOptions& options, const Kernels& kernels);
 
 // Throws InputError unless a model can go there.
 void check_model_output(const std::string& path, const std::vector<std::string>& inputs,

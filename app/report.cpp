@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/method.hpp"
 
 namespace coterie::app {
 
@@ -40,7 +40,7 @@ Json json_groups(const Model& model) {
 namespace {
 
 bool is_linear(const Model& model) {
-  return method_named(model.settings.method).family == Method::Family::linear;
+  return model.settings.method->family == Method::Family::linear;
 }
 
 // Clusters of tasks without weights: those of linear methods have no kernel.
@@ -108,32 +108,33 @@ std::string tasks_text(const Model& model) {
 }
 
 std::string strength_text(const Model& model) {
-  const TrainSettings& settings = model.settings;
-  if (settings.method != "coterie") {
+  const Settings& settings = model.settings;
+  if (!settings.method->is_main()) {
     const Parameters parameters = parameters_of(settings);
-    if (parameters.empty()) return fmt::format("method {}", settings.method);
-    return fmt::format("method {}: {}", settings.method, parameters_text(parameters));
+    if (parameters.empty()) return fmt::format("method {}", settings.method->name);
+    return fmt::format("method {}: {}", settings.method->name, text_of(parameters));
   }
   std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
-  if (!parse_lambda(model.settings.lambda).relative) return value;
+  if (!model.settings.lambda.relative) return value;
   const bool kept =
       std::isfinite(model.certificate.lambda);  // else: stopped, or fused by any lambda
-  return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ", model.settings.lambda);
+  return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ",
+                     text_of(model.settings.lambda));
 }
 
 Json json_fit(const Model& model) {
   const Certificate& proof = model.certificate;
   const std::vector<Index> group = group_of_tasks(model);
   Json out;
-  out["method"] = model.settings.method;
-  if (model.settings.method != "coterie") {
+  out["method"] = model.settings.method->name;
+  if (!model.settings.method->is_main()) {
     for (const auto& [name, value] : parameters_of(model.settings))
       out["parameters"][name] = value == std::floor(value) && std::abs(value) < 1e15
                                     ? Json(static_cast<Index>(value))
                                     : json_number(value);
     if (is_linear(model)) {
-      out["loss"] = model.settings.loss;
-      out["map"] = model.settings.map;
+      out["loss"] = text_of(model.settings.loss);
+      out["map"] = text_of(model.settings.map);
     }
     out["claim"] = to_string(proof.claim);
   }
@@ -146,7 +147,7 @@ Json json_fit(const Model& model) {
   out["C"] = json_number(model.settings.C);
   out["lambda"] = json_number(proof.lambda);
   out["norm"] = json_number(model.settings.norm);
-  out["solver"] = model.settings.solver;
+  out["solver"] = text_of(model.settings.solver);
   out["tolerance"] = json_number(model.settings.tolerance);
   out["kernels"] = kernel_names(model);
   out["tasks"] = Json::array();

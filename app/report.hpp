@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 #include "text.hpp"
 
 namespace coterie::app {

@@ -6,7 +6,7 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
@@ -29,7 +29,7 @@ constexpr Index resamples = 1000;
 
 struct SelectOptions {
   ProblemOptions problem;
-  TrainSettings settings;
+  Settings settings;
   std::optional<std::string> C, lambda, norm, normalise;
   std::string parameters;
   std::string preset = "paper";
@@ -62,27 +62,28 @@ const Preset& preset_of(const SelectOptions& options) {
 
 // What is given, over what the preset says.
 struct Plan {
-  TrainSettings settings;
+  Settings settings;
   Grid grid;
   Score score = Score::accuracy;
   bool coarse = false;
 };
 
 // Methods that the search along lambda serves.
-bool is_main(const TrainSettings& settings) {
-  return settings.method == "coterie" || settings.method == "stl" || settings.method == "mtl";
+bool is_main(const Settings& settings) {
+  return settings.method->joint && !settings.method->pools;
 }
 
 Plan plan_of(const SelectOptions& options) {
   const Preset& preset = preset_of(options);
   Plan plan;
-  plan.settings = resolve_method(options.settings, *options.command);
-  validate_method(plan.settings);
-  const Method& method = method_named(plan.settings.method);
-  if (method.family == Method::Family::linear && options.command->count("--preset") > 0)
+  check_given(options.settings, *options.command);
+  plan.settings = in_full(options.settings);
+  validate(plan.settings);
+  const Method& method = *plan.settings.method;
+  if (method.is_linear() && options.command->count("--preset") > 0)
     throw InputError(fmt::format(
         "--preset has no meaning for --method {}; give lists in --parameters.", method.name));
-  if (plan.settings.solver != "newton")
+  if (plan.settings.solver != Solver::newton)
     throw InputError(
         "--solver: select compares optima, which 'published' does not reach; it needs 'newton'.");
   plan.grid = parse_method_grid(
@@ -198,15 +199,15 @@ std::map<RowKey, KnownRow> decode(const Journal& journal, const RowShapes& shape
 
 // All that the rows of the search depend on.
 std::string description(const SelectOptions& options, const Plan& plan, const std::string& mark,
-                        const TrainExtras& extras) {
+                        const Extras& extras) {
   Json run = {{"command", "select"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(plan.settings);
   for (const char* name : {"C", "lambda", "norm", "normalise", "parameters"})
     run["settings"].erase(name);
   run["C"] = plan.grid.C;
-  run["lambda"] = plan.grid.lambda;
+  for (const Lambda& lambda : plan.grid.lambda) run["lambda"].push_back(text_of(lambda));
   for (const double norm : plan.grid.norm) run["norm"].push_back(json_number(norm));
-  run["normalise"] = plan.grid.normalise;
+  for (const Normalisation& one : plan.grid.normalise) run["normalise"].push_back(text_of(one));
   for (const ParameterList& list : plan.grid.parameters) run["parameters"][list.name] = list.values;
   run["score"] = to_string(plan.score);
   run["search"] = options.search;
@@ -256,17 +257,16 @@ void check_outputs(const SelectOptions& options) {
 }
 
 // What cannot be computed at some point of the grid is said before the search.
-void check_grid(const Plan& plan, const Dataset& data, const TrainExtras& extras) {
-  if (method_named(plan.settings.method).family != Method::Family::kernel) return;
-  TrainSettings settings = plan.settings;
+void check_grid(const Plan& plan, const Dataset& data, const Extras& extras) {
+  if (plan.settings.method->is_linear()) return;
+  Settings settings = plan.settings;
   for (const double C : plan.grid.C) {
     settings.C = C;
     check_costs(sample_costs(data, settings, extras), data.tasks);
   }
   if (!is_main(plan.settings)) return;
   const TaskGraph graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
-  for (const std::string& text : plan.grid.lambda) {
-    const LambdaChoice lambda = parse_lambda(text);
+  for (const Lambda& lambda : plan.grid.lambda) {
     if (!lambda.relative) check_penalty(graph, lambda.value, names_in(data.tasks));
   }
 }
@@ -283,7 +283,7 @@ int run_select(const SelectOptions& options) {
 
   monitor.phase("reading " + file_list(options.problem.data.paths));
   const Dataset data = read_problem(options.problem);
-  const TrainExtras extras = read_extras(options.problem, plan.settings, data);
+  const Extras extras = read_extras(options.problem, plan.settings, data);
   check_dataset(data);
   limit_clusters(plan.grid, std::ssize(data.tasks));
   check_grid(plan, data, extras);
@@ -297,17 +297,17 @@ int run_select(const SelectOptions& options) {
   SearchData search{
       data, plan.settings, extras, plan.grid.C.back(), Storage::on_demand, options.problem.threads};
   search.storage = storage_within(search, std::ssize(splits), 0.5 * memory_budget(options.problem));
-  TrainSettings largest = plan.settings;  // what is too large is said before the search
+  Settings largest = plan.settings;  // what is too large is said before the search
   largest.C = plan.grid.C.back();
   search.memory =
       0.5 * plan_fit(options.problem, largest, extras, data, options.output.quiet).kernels;
-  if (method_named(plan.settings.method).family == Method::Family::linear) {
+  if (plan.settings.method->is_linear()) {
     const double folds = static_cast<double>(splits.size()) * linear_bytes(data, plan.settings);
     if (folds > memory_budget(options.problem))
       throw InputError(fmt::format(
           "the folds of --method {} need about {}, more than the {} there are. Use fewer --folds, "
           "or --hold-out.",
-          plan.settings.method, bytes_text(folds), bytes_text(memory_budget(options.problem))));
+          plan.settings.method->name, bytes_text(folds), bytes_text(memory_budget(options.problem))));
   }
   const double read_seconds = watch.lap();
 
@@ -395,13 +395,13 @@ int run_select(const SelectOptions& options) {
   }
 
   selection.scores = std::move(scores);
-  const TrainSettings settings = settings_at(plan.settings, plan.grid, selection.chosen);
+  const Settings settings = settings_at(plan.settings, plan.grid, selection.chosen);
   monitor.phase("fitting the choice on all rows");
   const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
   const int threads = options.problem.threads;
   const MethodProblem prepared = prepare_method(data, settings, extras, threads);
   monitor.clear();
-  note_bounded(prepared.prepared, settings, options.output.quiet);
+  note_bounded(grams_of(prepared), settings, options.output.quiet);
   const MethodFit fit =
       fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
   Model model = make_model(prepared, settings, fit, mark);

@@ -43,8 +43,7 @@ std::string power_text(double value) {
   return short_number(value);
 }
 
-std::string lambda_label(const std::string& text) {
-  const LambdaChoice choice = parse_lambda(text);
+std::string lambda_label(const Lambda& choice) {
   return power_text(choice.value) + (choice.relative ? "max" : "");
 }
 
@@ -57,7 +56,7 @@ std::string label_of(const Grid& grid, const std::string& column, const std::str
   const bool parameter = is_parameter(grid, column);
   if (column == "normalise") return value;
   if (column == "lambda" && !parameter) return lambda_label(value);
-  if (parameter && parameter_named(method_named(grid.method), column).whole) return value;
+  if (parameter && parameter_named(*grid.method, column).whole) return value;
   const double number = parse_numbers(value, column).values.front();
   return column == "norm" ? short_number(number) : power_text(number);
 }
@@ -112,7 +111,7 @@ Axis axis_of(const Grid& grid, const std::string& column) {
   std::function<Index(const GridPoint&)> place;
   std::vector<std::string> values;
   const auto add = [&](const auto& list) {
-    for (const auto& value : list) values.push_back(fmt::format("{}", value));
+    for (const auto& value : list) values.push_back(text_of(value));
   };
   bool falling = false;
   for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
@@ -165,14 +164,14 @@ std::string method_heat_map(const Selection& selection) {
   std::ranges::stable_sort(axes, std::ranges::greater{},
                            [](const Axis& axis) { return axis.labels.size(); });
   const Axis x = axes.empty() ? Axis{} : axes[0];
-  Axis y{.name = "method", .labels = {selection.grid.method}};  // of a single row
+  Axis y{.name = "method", .labels = {selection.grid.method->name}};  // of a single row
   if (axes.size() > 1 && axes[1].labels.size() > 1) y = axes[1];
   HeatMap map = frame_of(selection, x, y);
   std::vector<std::string> others;
   for (std::size_t a = 2; a < axes.size(); ++a)
     if (axes[a].labels.size() > 1) others.push_back(axes[a].name);
   HeatPanel panel;
-  panel.title = selection.grid.method;
+  panel.title = selection.grid.method->name;
   if (!others.empty()) panel.title += fmt::format(", best over {}", fmt::join(others, " and "));
   panel.values = Matrix::Constant(std::ssize(y.labels), std::ssize(x.labels),
                                   std::numeric_limits<double>::quiet_NaN());
@@ -267,7 +266,7 @@ std::string csv_grid(const Selection& selection) {
 
 std::string heat_map(const Selection& selection) {
   const Grid& grid = selection.grid;
-  if (grid.method != "coterie") return method_heat_map(selection);
+  if (!grid.method->is_main()) return method_heat_map(selection);
   const Index L = std::ssize(grid.lambda);
   HeatMap map = frame_of(selection, axis_of(grid, "lambda"), axis_of(grid, "C"));
   map.panels_across = std::ssize(grid.norm);
@@ -276,7 +275,7 @@ std::string heat_map(const Selection& selection) {
       HeatPanel panel;
       const bool shares = has_lambda(grid, norm);
       panel.title = fmt::format("norm {}, {}{}", grid.norm[static_cast<std::size_t>(norm)],
-                                grid.normalise[static_cast<std::size_t>(normalise)],
+                                to_string(grid.normalise[static_cast<std::size_t>(normalise)]),
                                 shares ? "" : ", any lambda");
       panel.values =
           Matrix::Constant(std::ssize(grid.C), L, std::numeric_limits<double>::quiet_NaN());
@@ -303,7 +302,7 @@ std::string heat_map(const Selection& selection) {
 }
 
 Json json_selection(const Selection& selection) {
-  Json out = {{"method", selection.grid.method},
+  Json out = {{"method", selection.grid.method->name},
               {"chosen", json_point(selection.grid, selection.chosen)},
               {"best", json_point(selection.grid, selection.ranked.front().point)},
               {"score", to_string(selection.score)},
@@ -332,9 +331,9 @@ std::string edges_text(const Selection& selection, bool all_share) {
   if (grid.C.size() > 2 && (point.C == 0 || point.C + 1 == std::ssize(grid.C)))
     ends.emplace_back("--C");
   // Beyond lambda_max, inf and 0 there is nothing new.
-  const bool most = point.lambda == 0 && grid.lambda.front() != "inf" && !all_share;
+  const bool most = point.lambda == 0 && !std::isinf(grid.lambda.front().value) && !all_share;
   const bool least =
-      point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back() != "0" && !all_share;
+      point.lambda + 1 == std::ssize(grid.lambda) && grid.lambda.back().value != 0 && !all_share;
   if (has_lambda(grid, point.norm) && grid.lambda.size() > 2 && (most || least))
     ends.emplace_back("--lambda");
   std::vector<std::string> names;
@@ -342,7 +341,7 @@ std::string edges_text(const Selection& selection, bool all_share) {
     const ParameterList& list = grid.parameters[k];
     const Index place = point.parameters[k];
     const double value = list.values[static_cast<std::size_t>(place)];
-    const Parameter& rule = parameter_named(method_named(grid.method), list.name);
+    const Parameter& rule = parameter_named(*grid.method, list.name);
     if (list.values.size() > 2 && (place == 0 || place + 1 == std::ssize(list.values)) &&
         value > rule.least && value < rule.most)
       names.push_back(list.name);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 
 namespace coterie::app {
 
@@ -55,14 +55,17 @@ Json json_matrix(const Matrix& values);  // a list per row
 void print_json(const Json& document);   // to standard output
 
 // The value of every field of the settings, under its name.
-template <typename Settings>
-Json json_settings(const Settings& settings) {
+template <typename AnySettings>
+Json json_settings(const AnySettings& settings) {
   Json fields;
   visit_fields(settings, [&](const char* name, const auto& value, const char*, const char*) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, double>)
       fields[name] = json_number(value);
-    else
+    else if constexpr (std::is_same_v<Value, Index>)
       fields[name] = value;
+    else
+      fields[name] = text_of(value);
   });
   return fields;
 }

@@ -6,7 +6,7 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/io/model_file.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 struct TrainOptions {
   ProblemOptions problem;
-  TrainSettings settings;
+  Settings settings;
   OutputOptions output;
   std::string model_path;
   CalibrationOptions calibration;
@@ -48,7 +48,7 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   } else if (monitor.timed_out()) {
     why = "stopped at the time limit";
     what = "The model reached so far was kept; for a better one raise --time-limit.";
-  } else if (model.settings.solver == "published") {
+  } else if (model.settings.solver == Solver::published) {
     what =
         "The published algorithm does not converge in general: it alternates between best "
         "responses, and may go round in a cycle for ever. Use --solver newton.";
@@ -59,7 +59,7 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   } else if (proof.status == to_string(Status::precision)) {
     why = fmt::format("rounding hides what is asked for (it leaves {:.1e} of the gap open)",
                       std::max(proof.bound, coarseness));
-    what = method_named(model.settings.method).family == Method::Family::linear
+    what = model.settings.method->is_linear()
                ? kLinearPrecisionAdvice
                : kPrecisionAdvice;
   }
@@ -87,7 +87,7 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
     return print_json(out);
   }
   std::string how = strength_text(model);
-  if (method_named(model.settings.method).family == Method::Family::kernel)
+  if (!model.settings.method->is_linear())
     how = fmt::format("{}; C {}, {}", plural(std::ssize(model.kernels), "kernel"),
                       short_number(model.settings.C), how);
   fmt::print("{}, {}, {}, {}\n", plural(std::ssize(model.tasks), "task"),
@@ -106,8 +106,9 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
 }
 
 int run_train(const TrainOptions& options) {
-  const TrainSettings settings = resolve_method(options.settings, *options.command);
-  validate_method(settings);
+  check_given(options.settings, *options.command);
+  const Settings settings = in_full(options.settings);
+  validate(settings);
   check_model_output(options.model_path, input_files(options.problem, settings.kernels));
   check_problem(options.problem);
   check_calibration(options.calibration);
@@ -121,7 +122,7 @@ int run_train(const TrainOptions& options) {
 
   monitor.phase("reading " + file_list(options.problem.data.paths));
   Dataset data = read_problem(options.problem);
-  const TrainExtras extras = read_extras(options.problem, settings, data);
+  const Extras extras = read_extras(options.problem, settings, data);
   const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
   std::string mark = fingerprint(data);
   Dataset raw;
@@ -137,13 +138,13 @@ int run_train(const TrainOptions& options) {
   const int threads = options.problem.threads;
   const MethodProblem prepared = prepare_method(std::move(data), settings, extras, threads);
   phases.gram = watch.lap();
-  note_bounded(prepared.prepared, settings, options.output.quiet);
+  note_bounded(grams_of(prepared), settings, options.output.quiet);
 
   monitor.phase("fitting");
   set_stage(Stage::stoppable);
   const MethodFit fit =
       fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
-  const Fitted& fitted = fit.kernel;
+  const Fitted fitted = fit.kernel() ? *fit.kernel() : Fitted();
   Model model = make_model(prepared, settings, fit, std::move(mark));
   phases.fit = watch.lap();
   bool calibrated = true;
@@ -168,7 +169,7 @@ int run_train(const TrainOptions& options) {
   if (!calibrated) tell("warning: {}\n", without_probabilities);
   if (fit.status() == Status::converged) return calibrated ? exit_done : exit_short;
   const bool lambda_changed = fit.status() == Status::stopped && std::isinf(fitted.lambda) &&
-                              parse_lambda(settings.lambda).relative;
+                              settings.lambda.relative;
   tell("warning: {} Written to {} with status '{}'.\n",
        advice(model, monitor, lambda_changed, fitted.fit.cycle, fit.coarseness()),
        options.model_path, model.certificate.status);

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "command.hpp"
-#include "coterie/baseline/method.hpp"
-#include "coterie/baseline/verify_method.hpp"
+#include "coterie/model/method.hpp"
+#include "coterie/model/verify_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
 #include "messages.hpp"
@@ -99,7 +99,7 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
                                      const Dataset& data) {
   std::vector<std::string> findings;
   if (!options.task_C.empty()) {
-    TrainExtras extras;
+    Extras extras;
     extras.task_C = read_task_costs(options.task_C);
     const Vector expected = task_costs(data, model.settings, extras);
     for (Index t = 0; t < expected.size(); ++t) {
@@ -152,8 +152,7 @@ int run_verify(const VerifyOptions& options) {
     print_json(json_verification(part, check));
   else
     print_verification(part, check,
-                       method_named(model.settings.method).family == Method::Family::kernel ||
-                           model.settings.method == "metag");
+                       !model.settings.method->is_linear() || model.settings.method->exact_groups);
   if (check.holds()) return exit_done;
   tell("error: the proof does not hold: {}.\n", fmt::join(check.findings, "; "));
   return exit_failed;

@@ -9,12 +9,12 @@
 namespace coterie::bench {
 
 MtmklProblem problem_of(const Prepared& prepared, double lambda) {
-  return {prepared.grams.tasks, prepared.y, prepared.C, lambda, prepared.graph, prepared.weights};
+  return {prepared.grams.tasks, prepared.set.y, prepared.set.C, lambda, prepared.set.graph, prepared.weights};
 }
 
 void set_C(Prepared& prepared, double C) {
-  prepared.task_C.setConstant(C);
-  for (Vector& one : prepared.C) one.setConstant(C);
+  prepared.set.task_C.setConstant(C);
+  for (Vector& one : prepared.set.C) one.setConstant(C);
 }
 
 double lambda_max_of(const Prepared& prepared) {
@@ -50,10 +50,10 @@ TimedFit timed_fit(const Prepared& prepared, double lambda, int threads,
 
 double libsvm_pass(const Prepared& prepared, const Fit& fit) {
   double seconds = 0;
-  for (std::size_t t = 0; t < prepared.y.size(); ++t) {
+  for (std::size_t t = 0; t < prepared.set.y.size(); ++t) {
     const Index row = static_cast<Index>(t);
-    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()), prepared.y[t],
-                                prepared.C[t][0], libsvm_epsilon)
+    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()), prepared.set.y[t],
+                                prepared.set.C[t][0], libsvm_epsilon)
                    .seconds;
   }
   return seconds;

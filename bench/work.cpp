@@ -89,8 +89,8 @@ std::filesystem::path data_folder() {
 
 }  // namespace
 
-TrainSettings Work::settings() const {
-  TrainSettings settings;
+Settings Work::settings() const {
+  Settings settings;
   settings.scale = scale;
   return settings;
 }

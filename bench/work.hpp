@@ -12,8 +12,8 @@ namespace coterie::bench {
 struct Work {
   std::string name;
   std::function<Dataset()> load;  // reads and cuts; the same rows every time
-  std::string scale = "none";     // of the features
-  TrainSettings settings() const;
+  std::string scale = Scale::none;     // of the features
+  Settings settings() const;
 };
 
 // Throws InputError when COTERIE_DATA is not set: there is nothing to measure then.
@@ -24,7 +24,7 @@ struct Study {
   std::string name;
   std::function<Dataset()> load;
   double train_share = 0.2;
-  std::string scale = "none";  // standard where features have different units
+  std::string scale = Scale::none;  // standard where features have different units
   bool by_auc = false;         // classes too unequal for accuracy
 };
 std::vector<Study> studies();

@@ -7,7 +7,7 @@ int main() {
       coterie::plant_groups({.tasks = 12, .groups = 3, .samples = 80, .noise = 0.05, .seed = 3});
   const coterie::Dataset data = coterie::cast_into_tasks(planted.samples, coterie::Casting::binary);
 
-  coterie::TrainSettings settings;
+  coterie::Settings settings;
   settings.lambda = "0.6max";
   settings.kernels =
       "linear@f1-f4 gauss:2@f1-f4 linear@f5-f8 gauss:2@f5-f8 linear@f9-f12 gauss:2@f9-f12";

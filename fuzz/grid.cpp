@@ -22,7 +22,7 @@ double size_of(const Grid& grid) {
 void fuzz_grid(Bytes bytes) {
   const std::vector<std::string> lines = split_lines(bytes, 6);
   GridText text;
-  TrainSettings base;
+  Settings base;
   if (!lines[0].empty()) text.C = lines[0];
   if (!lines[1].empty()) text.lambda = lines[1];
   if (!lines[2].empty()) text.norm = lines[2];
@@ -38,7 +38,7 @@ void fuzz_grid(Bytes bytes) {
         require(size_of(grid) >= 1, "a grid has points");
         if (size_of(grid) > most_points) return;
         for (const GridPoint& point : all_points(grid)) {
-          validate_method(settings_at(base, grid, point));
+          validate(settings_at(base, grid, point));
           for (const std::string& column : grid.columns)
             require(!value_at(grid, point, column).empty(), "every column has a value");
         }

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <limits>
 
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/model_file.hpp"
-#include "coterie/mtmkl/calibrate.hpp"
-#include "coterie/mtmkl/extend.hpp"
-#include "coterie/mtmkl/predict.hpp"
+#include "coterie/model/calibrate.hpp"
+#include "coterie/model/extend.hpp"
+#include "coterie/model/predict.hpp"
 #include "target.hpp"
 
 namespace coterie::fuzz {
@@ -42,8 +42,8 @@ Dataset small_data(Index tasks, const std::string& prefix) {
 }
 
 Model small_model(const std::string& lambda, const std::string& kernels,
-                  const std::string& method = "coterie", const std::string& map = "none") {
-  TrainSettings settings;
+                  const std::string& method = "coterie", const std::string& map = Mapping::none()) {
+  Settings settings;
   settings.lambda = lambda;
   settings.kernels = kernels;
   settings.method = method;

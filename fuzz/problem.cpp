@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "coterie/io/model_file.hpp"
-#include "coterie/mtmkl/random_problem.hpp"
-#include "coterie/mtmkl/verify.hpp"
+#include "coterie/model/random_problem.hpp"
+#include "coterie/model/verify.hpp"
 #include "target.hpp"
 
 namespace coterie::fuzz {

@@ -1,7 +1,7 @@
 // Settings that are texts, a line each: lambda, normalise, kernels, method, parameters, loss, map, scale, class weight, solver.
 #include <cmath>
 
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/method.hpp"
 #include "coterie/kernel/gram.hpp"
 #include "target.hpp"
 
@@ -9,7 +9,7 @@ namespace coterie::fuzz {
 namespace {
 
 void check_lambda(const std::string& text) {
-  const LambdaChoice choice = parse_lambda(text);
+  const Lambda choice = parse_lambda(text);
   require(choice.value >= 0, "lambda is not negative");
   require(!choice.relative || std::isfinite(choice.value), "a share of lambda_max is finite");
 }
@@ -20,9 +20,9 @@ void check_normalisation(const std::string& text) {
           "a normalisation reads as it is written");
 }
 
-void check_parameters(TrainSettings settings) {
+void check_parameters(Settings settings) {
   const Parameters parameters = parameters_of(settings);
-  for (const Parameter& parameter : method_named(settings.method).parameters) {
+  for (const Parameter& parameter : settings.method->parameters) {
     const double value = parameters.at(parameter.name);
     require(value >= parameter.least && value <= parameter.most, "a parameter obeys its rule");
     require(!parameter.whole || value == std::floor(value), "a whole number is whole");
@@ -33,7 +33,7 @@ void check_parameters(TrainSettings settings) {
 
 void fuzz_settings(Bytes bytes) {
   const std::vector<std::string> lines = split_lines(bytes, 10);
-  TrainSettings settings;
+  Settings settings;
   std::string* const members[] = {&settings.lambda, &settings.normalise,  &settings.kernels,
                                   &settings.method, &settings.parameters, &settings.loss,
                                   &settings.map,    &settings.scale,      &settings.class_weight,
@@ -42,11 +42,11 @@ void fuzz_settings(Bytes bytes) {
     if (!lines[i].empty()) *members[i] = lines[i];
   accepts([&] { check_lambda(settings.lambda); }, false);
   accepts([&] { check_normalisation(settings.normalise); }, false);
-  accepts([&] { require(parse_map(settings.map).rank >= 1, "a rank is positive"); }, false);
+  accepts([&] { require(settings.map.rank >= 1, "a rank is positive"); }, false);
   accepts([&] { check_parameters(settings); }, false);
   accepts(
       [&] {
-        validate_method(settings);
+        validate(settings);
         usual_scale(settings);
         is_convex(settings);
       },

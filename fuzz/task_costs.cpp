@@ -1,6 +1,6 @@
 // Tables of C for single tasks, read as the program does (app/problem.cpp), and put to use.
 #include "coterie/io/memory_file.hpp"
-#include "coterie/mtmkl/train.hpp"
+#include "coterie/model/train.hpp"
 #include "samples.hpp"
 
 namespace coterie::fuzz {
@@ -25,7 +25,7 @@ void fuzz_task_costs(Bytes bytes) {
     const Samples table =
         read_samples({file.path()}, {.task = "task", .features = {"C"}, .label_required = false});
     check_samples(table);
-    TrainExtras extras;
+    Extras extras;
     for (Index i = 0; i < table.X.rows(); ++i)
       extras.task_C.emplace(
           table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])],

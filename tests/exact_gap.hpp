@@ -2,7 +2,7 @@
 // are tested against.
 #pragma once
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 
 namespace coterie {
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/random_problem.hpp"
-#include "coterie/mtmkl/train.hpp"
-#include "coterie/mtmkl/verify.hpp"
+#include "coterie/model/random_problem.hpp"
+#include "coterie/model/train.hpp"
+#include "coterie/model/verify.hpp"
 #include "exact_gap.hpp"
 
 namespace {

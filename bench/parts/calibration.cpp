@@ -30,10 +30,10 @@ std::vector<Report> part_calibration(const Options& options) {
   for (const Study& study : studies()) {
     if (study.name.find(options.only) == std::string::npos) continue;
     const Dataset data = study.load();
-    TrainSettings settings;
+    Settings settings;
     settings.scale = study.scale;
-    settings.normalise = "tail:8";
-    const TrainExtras extras;
+    settings.normalise = Normalisation::tail(8);
+    const Extras extras;
     const Calibration::Kind kinds[] = {Calibration::Kind::none, Calibration::Kind::platt,
                                        Calibration::Kind::isotonic};
     std::vector<Losses> sums(std::size(kinds));
@@ -49,7 +49,7 @@ std::vector<Report> part_calibration(const Options& options) {
       const SearchData outer{data, settings, extras, 1, Storage::stored, 0};
       GramCache cache;
       const Fold fold = std::move(
-          make_folds(outer, {split}, parse_normalisation(settings.normalise), cache).front());
+          make_folds(outer, {split}, settings.normalise, cache).front());
       const Fitted fitted = fit_prepared(fold.prepared, settings, 0);
       const double tasks = static_cast<double>(data.tasks.size());
       for (std::size_t t = 0; t < data.tasks.size(); ++t) {

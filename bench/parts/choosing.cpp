@@ -24,18 +24,18 @@ Grid grid_of_all() {
 // A method is a part of the grid.
 struct Method {
   std::string name;
-  std::function<bool(const TrainSettings&)> has;
+  std::function<bool(const Settings&)> has;
 };
 
 const std::vector<Method>& methods() {
-  const auto paper = [](const TrainSettings& s) { return s.norm == 1 && s.normalise == "cosine"; };
+  const auto paper = [](const Settings& s) { return s.norm == 1 && s.normalise == "cosine"; };
   static const std::vector<Method> all = {
-      {"STL", [=](const TrainSettings& s) { return paper(s) && s.lambda == "0"; }},
-      {"MTL", [=](const TrainSettings& s) { return paper(s) && s.lambda == "inf"; }},
+      {"STL", [=](const Settings& s) { return paper(s) && s.lambda == "0"; }},
+      {"MTL", [=](const Settings& s) { return paper(s) && s.lambda == "inf"; }},
       {"coterie, paper's form", paper},
       {"uniform weights",
-       [](const TrainSettings& s) { return std::isinf(s.norm) && s.normalise == "cosine"; }},
-      {"coterie, everything open", [](const TrainSettings&) { return true; }},
+       [](const Settings& s) { return std::isinf(s.norm) && s.normalise == "cosine"; }},
+      {"coterie, everything open", [](const Settings&) { return true; }},
   };
   return all;
 }
@@ -53,10 +53,10 @@ double score_of(const Vector& f, const Vector& y, bool by_auc) {
 }
 
 // Mean over tasks on the held-out side of a fold.
-double test_score(const SearchData& outer, const Fold& fold, const TrainSettings& settings,
+double test_score(const SearchData& outer, const Fold& fold, const Settings& settings,
                   bool by_auc) {
   Fold at = fold;
-  at.prepared.C = sample_costs(at.prepared.data, settings, outer.extras);
+  at.prepared.set.C = sample_costs(at.prepared.set.data, settings, outer.extras);
   at.prepared.weights = WeightSet(settings.norm);
   const Fitted fitted = fit_prepared(at.prepared, settings, outer.threads);
   Matrix cells(1, std::ssize(outer.data.tasks));
@@ -71,11 +71,11 @@ double test_score(const SearchData& outer, const Fold& fold, const TrainSettings
 // LIBSVM with kernel m of the fold at one C: the scores of its tasks.
 Vector libsvm_scores(const Dataset& data, const Fold& fold, Index m, double C, bool by_auc) {
   Vector out(std::ssize(data.tasks));
-  Vector unit = Vector::Zero(std::ssize(fold.prepared.kernels));
+  Vector unit = Vector::Zero(std::ssize(fold.prepared.grams.kernels));
   unit[m] = 1;
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     const Matrix K = fold.prepared.grams.tasks[t].kernel(m);
-    const ReferenceRun run = libsvm_on_matrix(K, fold.prepared.y[t], C, libsvm_epsilon);
+    const ReferenceRun run = libsvm_on_matrix(K, fold.prepared.set.y[t], C, libsvm_epsilon);
     const Vector f =
         cross_decisions(fold.whole[t], fold.split.rest[t], fold.split.train[t], unit, run.beta)
             .array() +
@@ -90,10 +90,10 @@ double libsvm_test(const SearchData& inner, const std::vector<Split>& inner_spli
                    const Fold& outer_fold, const Dataset& whole, const Grid& grid, bool by_auc,
                    std::string& chosen) {
   GramCache cache;
-  const Normalisation cosine{.kind = Normalisation::Kind::cosine};
+  const Normalisation cosineNormalisation::cosine();
   const std::vector<Fold> inside = make_folds(inner, inner_splits, cosine, cache);
   std::vector<Index> widths;
-  const std::vector<Kernel>& kernels = inside.front().prepared.kernels;
+  const std::vector<Kernel>& kernels = inside.front().prepared.grams.kernels;
   for (Index m = 0; m < std::ssize(kernels); ++m)
     if (kernels[static_cast<std::size_t>(m)].kind == Kernel::Kind::gauss) widths.push_back(m);
   const Index Cs = std::ssize(grid.C);
@@ -147,9 +147,9 @@ struct Outcome {
 Outcome run_study(const Study& study) {
   const Dataset data = study.load();
   const Grid grid = grid_of_all();
-  TrainSettings settings;
+  Settings settings;
   settings.scale = study.scale;
-  const TrainExtras extras;
+  const Extras extras;
   Outcome out;
   for (Index s = 0; s < splits; ++s) {
     say(fmt::format("choosing: {}, split {} of {}", study.name, s + 1, splits));
@@ -174,7 +174,7 @@ Outcome run_study(const Study& study) {
                            .front()));
     for (const Method& method : methods()) {
       const GridPoint point = best_of(scores, grid, method);
-      const TrainSettings best = settings_at(settings, grid, point);
+      const Settings best = settings_at(settings, grid, point);
       out.score[method.name].push_back(
           test_score(outer, outer_fold.at(point.normalise), best, study.by_auc));
       out.chosen[method.name].push_back(fmt::format("norm {}, {}", best.norm, best.normalise));
@@ -255,7 +255,7 @@ std::vector<Report> part_standardised(const Options& options) {
   std::vector<Study> all;
   for (Study& study : studies()) {
     if (study.scale == "standard") continue;
-    study.scale = "standard";
+    study.scale = Scale::standard;
     all.push_back(std::move(study));
   }
   return compare(options, "standardised", all);

@@ -23,13 +23,13 @@ void write_problem(const Prepared& prepared, double lambda, const std::string& p
     file.write(reinterpret_cast<const char*>(values),
                static_cast<std::streamsize>(sizeof(double)) * count);
   };
-  const Index T = std::ssize(prepared.y);
-  const Index M = std::ssize(prepared.kernels);
+  const Index T = std::ssize(prepared.set.y);
+  const Index M = std::ssize(prepared.grams.kernels);
   const std::vector<double> head = {static_cast<double>(T), static_cast<double>(M),
-                                    prepared.C[0][0], lambda};
+                                    prepared.set.C[0][0], lambda};
   put(head.data(), std::ssize(head));
   for (Index t = 0; t < T; ++t) {
-    const Vector& y = prepared.y[static_cast<std::size_t>(t)];
+    const Vector& y = prepared.set.y[static_cast<std::size_t>(t)];
     const double n = static_cast<double>(y.size());
     put(&n, 1);
     put(y.data(), y.size());
@@ -63,7 +63,7 @@ struct Measured {
 
 Measured measure(Index tasks, int cone_runs, const Options& options) {
   say(fmt::format("cone: {} tasks", tasks));
-  const Prepared prepared = prepare(planted_tasks(tasks, 50, 5), TrainSettings(), {}, 1);
+  const Prepared prepared = prepare(planted_tasks(tasks, 50, 5), Settings(), {}, 1);
   const double lambda = 0.3 * lambda_max_of(prepared);
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("coterie_bench_cone_{}.bin", getpid()))

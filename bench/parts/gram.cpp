@@ -36,9 +36,9 @@ std::vector<Report> part_gram(const Options& options) {
   for (const Work& work : chosen_work(options)) {
     say("gram: " + work.name);
     Dataset data = work.load();
-    const TrainSettings settings = work.settings();
-    data.X = apply_scaling(learn_scaling(*scaling_kind_from(settings.scale), data), data.X);
-    const Normalisation normalisation = parse_normalisation(settings.normalise);
+    const Settings settings = work.settings();
+    data.X = apply_scaling(learn_scaling(settings.scale.value_or(Scale::none), data), data.X);
+    const Normalisation normalisation = settings.normalise;
     const std::vector<Kernel> kernels =
         prepare_kernels(settings.kernels, normalisation, data.features);
     std::vector<Matrix> X;

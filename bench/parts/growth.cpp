@@ -72,7 +72,7 @@ struct Point {
 };
 
 Point measure(const Series& series, Index size, double share, const Options& options) {
-  TrainSettings settings;
+  Settings settings;
   settings.C = C;
   settings.kernels = series.kernels(size);
   const Dataset data = series.data(size);

@@ -19,7 +19,7 @@ constexpr double smallest_share = 1e-3;
 struct Problem {
   std::string name;
   Dataset data;
-  TrainSettings settings;
+  Settings settings;
 };
 
 // Few samples and noise, as with patients as tasks: degenerate SVMs. Ten kernels of all features, then narrow and wide ones of single features.
@@ -40,7 +40,7 @@ Problem planted_problem(Index kernels) {
       for (const char* const family : {"gauss", "laplace"})
         if (count++ < kernels) list += fmt::format(" {}:{:.6g}@{}", family, width, feature);
   problem.settings.kernels = list;
-  problem.settings.scale = "standard";
+  problem.settings.scale = Scale::standard;
   return problem;
 }
 
@@ -53,7 +53,7 @@ std::vector<Problem> given_problem() {
   std::ifstream file(table.substr(0, table.rfind('.')) + ".kernels.txt");
   std::stringstream text;
   if (file && text << file.rdbuf()) problem.settings.kernels = text.str();
-  problem.settings.scale = "standard";
+  problem.settings.scale = Scale::standard;
   return {std::move(problem)};
 }
 

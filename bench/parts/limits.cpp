@@ -16,10 +16,10 @@ struct Task {
   std::vector<Index> support;
   TaskState state;
   Task(const Prepared& prepared, const Fit& fit, std::size_t t, RowPool& pool)
-      : svm(prepared.grams.tasks[t], prepared.y[t], Vector::Ones(prepared.y[t].size()),
-            prepared.C[t], prepared.y[t].size()),
+      : svm(prepared.grams.tasks[t], prepared.set.y[t], Vector::Ones(prepared.set.y[t].size()),
+            prepared.set.C[t], prepared.set.y[t].size()),
         theta(fit.theta.row(static_cast<Index>(t))),
-        beta(prepared.y[t].cwiseProduct(fit.alpha[t])) {
+        beta(prepared.set.y[t].cwiseProduct(fit.alpha[t])) {
     for (Index i = 0; i < beta.size(); ++i)
       if (beta[i] != 0) support.push_back(i);
     state = evaluate_task(svm, theta, fit.alpha[t], 1e-3, pool);
@@ -59,8 +59,8 @@ std::vector<Report> part_limits(const Options& options) {
       Fit fit = timed_fit(prepared, lambda).fit;
       RowPool pool;
       std::vector<Task> tasks;
-      tasks.reserve(prepared.y.size());
-      for (std::size_t t = 0; t < prepared.y.size(); ++t)
+      tasks.reserve(prepared.set.y.size());
+      for (std::size_t t = 0; t < prepared.set.y.size(); ++t)
         tasks.emplace_back(prepared, fit, t, pool);
       const Timing timing = interleave(
           options.runs,

@@ -23,7 +23,7 @@ void run_memory_child(const std::string& request) {
     malloc_trim(0);
     const bool was_reset = reset_peak();
     const double before = memory_now();
-    TrainSettings settings = work.settings();
+    Settings settings = work.settings();
     const std::string mark = fingerprint(data);
     const Prepared prepared =
         prepare(std::move(data), settings, {}, 1, stored ? Storage::stored : Storage::on_demand);

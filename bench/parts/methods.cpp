@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "measure.hpp"
 #include "ours.hpp"
 #include "parts.hpp"
@@ -16,8 +16,8 @@ constexpr int threads = 2;
 
 using Family = coterie::Method::Family;
 
-TrainSettings settings_of(const Work& work, const coterie::Method& method) {
-  TrainSettings settings = work.settings();
+Settings settings_of(const Work& work, const coterie::Method& method) {
+  Settings settings = work.settings();
   settings.method = method.name;
   settings.tolerance = gap_tolerance;
   if (method.family == Family::linear) settings.scale = usual_scale(settings);
@@ -95,7 +95,7 @@ Report time_grids(const Options& options) {
     for (const coterie::Method& method : coterie::methods()) {
       const std::optional<std::string> strength = strength_of(method);
       if (method.family != Family::linear || !method.convex || !strength) continue;
-      TrainSettings settings = settings_of(work, method);
+      Settings settings = settings_of(work, method);
       const MethodProblem problem = prepare_method(data, settings, {}, threads);
       Index steps = 0, open = 0;
       double worst = 0;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "coterie/baseline/plain.hpp"
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/data/planted_weights.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/stats/partitions.hpp"
@@ -59,7 +59,7 @@ Planting plant(PlantedWeightsSettings settings, std::uint64_t seed) {
 // A method, and the settings among which it chooses.
 struct Contestant {
   std::string name;
-  std::vector<TrainSettings> settings = {};
+  std::vector<Settings> settings = {};
   std::vector<Structure> suits = {};
   bool pooled = false;  // one task with all rows, without groups
 };
@@ -71,8 +71,8 @@ std::vector<double> powers(int first, int last, int step) {
   return values;
 }
 
-TrainSettings linear(const std::string& method, const std::string& parameters) {
-  TrainSettings settings;
+Settings linear(const std::string& method, const std::string& parameters) {
+  Settings settings;
   settings.method = method;
   settings.parameters = parameters;
   return settings;
@@ -138,7 +138,7 @@ std::vector<Contestant> contestants_for(const PlantedWeightsSettings& plan) {
   Contestant coterie{"coterie, a kernel per feature", {}, {Structure::coclusters}};
   for (const char* lambda : {"1max", "0.6max", "0.4max", "0.2max", "0.1max", "0.05max", "0"})
     for (const double C : powers(-6, 4, 2)) {
-      TrainSettings settings;
+      Settings settings;
       settings.C = C;
       settings.lambda = lambda;
       settings.kernels = kernel_per_feature(plan.features);
@@ -193,7 +193,7 @@ double agreement(const Vector& f, const Vector& y) {
   return (f.array() * y.array() > 0).cast<double>().mean();
 }
 
-Score score(const Contestant& contestant, const TrainSettings& settings, const Planting& planting) {
+Score score(const Contestant& contestant, const Settings& settings, const Planting& planting) {
   const Dataset& train = planting.train;
   const MethodProblem problem =
       prepare_method(contestant.pooled ? pool_tasks(train) : train, settings, {}, 1);
@@ -234,7 +234,7 @@ double error_of(const std::vector<double>& values) {
 
 // Scores of [settings][seed].
 std::vector<std::vector<Score>> scores_of(const Contestant& contestant,
-                                          const std::vector<TrainSettings>& settings,
+                                          const std::vector<Settings>& settings,
                                           const std::vector<Planting>& plantings) {
   const Index P = std::ssize(plantings);
   std::vector<std::vector<Score>> scores(settings.size(), std::vector<Score>(plantings.size()));
@@ -260,7 +260,7 @@ std::size_t best_by(const std::vector<std::vector<Score>>& scores, double Score:
   return best;
 }
 
-std::string in_words(const TrainSettings& settings) {
+std::string in_words(const Settings& settings) {
   if (settings.method == "coterie")
     return fmt::format("C={:.4g} lambda={}", settings.C, settings.lambda);
   std::string text;
@@ -278,8 +278,8 @@ Outcome run_contestant(const Contestant& contestant, const std::vector<Planting>
                        const std::vector<Planting>& test) {
   const std::vector<std::vector<Score>> scores =
       scores_of(contestant, contestant.settings, choosing);
-  const TrainSettings& a = contestant.settings[best_by(scores, &Score::accuracy)];
-  const TrainSettings& i = contestant.settings[best_by(scores, &Score::index)];
+  const Settings& a = contestant.settings[best_by(scores, &Score::accuracy)];
+  const Settings& i = contestant.settings[best_by(scores, &Score::index)];
   const std::vector<std::vector<Score>> tested = scores_of(contestant, {a, i}, test);
   return {in_words(a), in_words(i), tested[0], tested[1]};
 }

@@ -19,8 +19,8 @@ std::vector<Report> part_select(const Options& options) {
       report.settings};
   for (const Work& work : chosen_work(options, {"vehicle 50%", "letter 50%", "landmine 50%"})) {
     const Dataset data = work.load();
-    const TrainSettings settings = work.settings();
-    const TrainExtras extras;
+    const Settings settings = work.settings();
+    const Extras extras;
     const Grid grid = parse_grid({});
     const std::vector<Split> splits = fold_tasks(data, 5, 1);
     GridScores scores;
@@ -53,7 +53,7 @@ std::vector<Report> part_select(const Options& options) {
     run(0, false);
     const std::vector<Ranked> few = rank_points(scores);
     const auto name = [&](const Ranked& one) {
-      const TrainSettings at = settings_at({}, grid, one.point);
+      const Settings at = settings_at({}, grid, one.point);
       return fmt::format("C {:.4g}, lambda {:.4g}", at.C, parse_lambda(at.lambda).value);
     };
     coarse.rows.push_back({{"data", work.name},

@@ -79,10 +79,10 @@ std::vector<Report> part_svm(const Options& options) {
     std::vector<Vector> y;
     {
       const Prepared prepared = prepare(work.load(), work.settings(), {}, 1);
-      const Vector uniform = prepared.weights.uniform(std::ssize(prepared.kernels));
-      for (Index t = 0; t < std::ssize(prepared.y); ++t)
+      const Vector uniform = prepared.weights.uniform(std::ssize(prepared.grams.kernels));
+      for (Index t = 0; t < std::ssize(prepared.set.y); ++t)
         K.push_back(mixed(prepared, t, uniform).cast<float>().cast<double>());
-      y = prepared.y;
+      y = prepared.set.y;
     }
     for (const double C : {1.0, 64.0})
       for (Report& report : reports) {

@@ -23,7 +23,7 @@ Known find_out(const Work& work, const Dataset& data) {
     set_C(prepared, C);
     known.lambda_max[C] = lambda_max_of(prepared);
   }
-  known.scaled = std::move(prepared.data);
+  known.scaled = std::move(prepared.set.data);
   return known;
 }
 
@@ -51,7 +51,7 @@ std::vector<Report> part_whole(const Options& options) {
       for (const double share : {0.05, 0.3}) {
         const std::string name = case_name(work, C, share);
         say("whole: " + name);
-        TrainSettings settings = work.settings();
+        Settings settings = work.settings();
         settings.C = C;
         std::vector<double> grams, fits;
         const auto ours = [&] {

@@ -1,9 +1,9 @@
 // Everything of coterie that users need, in one header.
 #pragma once
 
-#include "coterie/baseline/method.hpp"         // the methods to compare with, and their parameters
-#include "coterie/baseline/train_method.hpp"   // prepare_method, fit_method, make_model
-#include "coterie/baseline/verify_method.hpp"  // the separate check of any method's proof
+#include "coterie/model/method.hpp"         // the methods to compare with, and their parameters
+#include "coterie/model/train.hpp"   // prepare_method, fit_method, make_model
+#include "coterie/model/verify_method.hpp"  // the separate check of any method's proof
 #include "coterie/data/dataset.hpp"            // Samples, Task, Dataset, cast_into_tasks
 #include "coterie/data/fingerprint.hpp"        // fingerprint
 #include "coterie/data/planted.hpp"            // plant_groups: data to try things on
@@ -15,14 +15,14 @@
 #include "coterie/io/write_table.hpp"          // write_samples
 #include "coterie/kernel/gram.hpp"             // compute_grams
 #include "coterie/kernel/kernel.hpp"           // parse_kernels
-#include "coterie/mtmkl/calibrate.hpp"         // calibrate: probabilities
-#include "coterie/mtmkl/extend.hpp"            // extend: new tasks against a fitted model
+#include "coterie/model/calibrate.hpp"         // calibrate: probabilities
+#include "coterie/model/extend.hpp"            // extend: new tasks against a fitted model
 #include "coterie/mtmkl/fit.hpp"               // fit: the solver on given Gram matrices
-#include "coterie/mtmkl/model.hpp"             // Model
-#include "coterie/mtmkl/predict.hpp"           // decision_values, vote
-#include "coterie/mtmkl/settings.hpp"          // TrainSettings
-#include "coterie/mtmkl/train.hpp"             // prepare, fit_prepared, make_model
-#include "coterie/mtmkl/verify.hpp"            // verify: the separate check of the proof
+#include "coterie/model/model.hpp"             // Model
+#include "coterie/model/predict.hpp"           // decision_values, vote
+#include "coterie/model/settings.hpp"          // Settings
+#include "coterie/model/train.hpp"             // prepare, fit_prepared, make_model
+#include "coterie/model/verify.hpp"            // verify: the separate check of the proof
 #include "coterie/report/affinity.hpp"         // pictures as SVG text: as_svg
 #include "coterie/report/dendrogram.hpp"
 #include "coterie/report/heat_map.hpp"

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   coterie::write_samples(planted.samples, table);
   const coterie::Dataset data =
       coterie::cast_into_tasks(coterie::read_samples({table}), coterie::Casting::binary);
-  coterie::TrainSettings settings;
+  coterie::Settings settings;
   settings.kernels = "linear gauss:1,2";
   const coterie::Prepared prepared = coterie::prepare(data, settings, {}, 1);
   const coterie::Fitted fitted = coterie::fit_prepared(prepared, settings, 1);

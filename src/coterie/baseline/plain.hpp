@@ -1,7 +1,8 @@
 // Plain references: equal weights of all kernels, and one model for all tasks together.
 #pragma once
 
-#include "coterie/mtmkl/train.hpp"
+#include "coterie/data/dataset.hpp"
+#include "coterie/mtmkl/fit.hpp"
 
 namespace coterie {
 

@@ -48,7 +48,7 @@ std::uint64_t version_of(const Model& model) {
       std::ranges::any_of(model.extensions,
                           [&](const Extension& added) { return is_bounded(added.certificate); }))
     return 4;
-  if (model.settings.method != "coterie") return 3;
+  if (!model.settings.method->is_main()) return 3;
   return has_calibration(model) || !model.extensions.empty() ? 2 : 1;
 }
 
@@ -128,7 +128,7 @@ class InputDescriptor {
     std::size_t have = bytes.size();
     bytes.resize(have + count);
     while (have < bytes.size()) {
-      const ssize_t got = read(descriptor_, bytes.data() + have,
+      const ssize_t got = ::read(descriptor_, bytes.data() + have,
                                std::min<std::size_t>(bytes.size() - have, std::size_t{1} << 30));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail(errno);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 
 namespace coterie {
 

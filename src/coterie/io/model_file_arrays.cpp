@@ -8,6 +8,7 @@
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
+#include "coterie/io/model_file_check.hpp"
 #include "coterie/io/model_file_extensions.hpp"
 
 namespace coterie::detail {
@@ -66,17 +67,21 @@ bool is_of_methods(std::string_view name) {
   return name == "method" || name == "parameters" || name == "loss" || name == "map";
 }
 
-void write_settings(Hdf5Writer& file, const TrainSettings& settings) {
+void write_settings(Hdf5Writer& file, const Settings& settings) {
   file.add_group("/settings");
   visit_fields(settings, [&](const std::string& name, const auto& value, const auto&...) {
-    if (is_of_methods(name) && settings.method == "coterie") return;
-    file.add("/settings/" + name, value);
+    if (is_of_methods(name) && settings.method->is_main()) return;
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>)
+      file.add("/settings/" + name, value);
+    else
+      file.add("/settings/" + name, text_of(value));
   });
 }
 
-TrainSettings read_settings(const Hdf5Reader& file) {
-  TrainSettings settings;
-  visit_fields(settings, [&](const std::string& name, auto& value, const auto&...) {
+Settings read_settings(const Hdf5Reader& file) {
+  Settings settings;
+  visit_fields(settings, [&](const std::string& name, auto& value, const char*, const char* rule) {
     using Value = std::decay_t<decltype(value)>;
     const std::string path = "/settings/" + name;
     if (is_of_methods(name) && !file.has("/settings/method")) return;
@@ -84,8 +89,11 @@ TrainSettings read_settings(const Hdf5Reader& file) {
       value = file.real(path);
     else if constexpr (std::is_same_v<Value, Index>)
       value = file.integer(path);
-    else
-      value = file.text(path);
+    else {
+      const std::string text = file.text(path);
+      check_text(text, "setting " + name);
+      read_field(name, text, rule, value);
+    }
   });
   return settings;
 }
@@ -384,7 +392,7 @@ std::string write_arrays(const Model& model) {
   for (const Extension& added : model.extensions)
     bounded = bounded || added.certificate.scale_floor == 0;
   write_certificate(file, model.certificate, bounded);
-  if (model.settings.method != "coterie") write_method(file, model);
+  if (!model.settings.method->is_main()) write_method(file, model);
   write_extensions(file, model.extensions, std::ssize(model.kernels), bounded);
   return file.finish();
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/method.hpp"
 #include "coterie/io/model_file_extensions.hpp"
 #include "coterie/io/text.hpp"
 
@@ -27,21 +27,6 @@ void check_name(std::string_view name, std::string_view what) {
   require(problem.empty(), "{} {}", what, problem);
 }
 
-// Free text: may be empty, and hold the white space that separates kernels.
-void check_text(std::string text, std::string_view what) {
-  std::ranges::replace_if(
-      text, [](char c) { return std::string_view("\t\n\v\f\r").find(c) != std::string_view::npos; },
-      ' ');
-  if (!text.empty()) check_name(text, what);
-}
-
-void check_settings(const TrainSettings& settings) {
-  visit_fields(settings, [](std::string_view name, const auto& value, const auto&...) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-      check_text(value, fmt::format("setting {}", name));
-  });
-  validate_method(settings);
-}
 
 void check_scaling(const Scaling& scaling, Index features) {
   const Index length = scaling.kind == Scaling::Kind::none ? 0 : features;
@@ -53,8 +38,7 @@ void check_scaling(const Scaling& scaling, Index features) {
 
 // Weights of features instead of kernels.
 bool is_linear(const Model& model) {
-  return method_named(model.settings.method).family == Method::Family::linear &&
-         !parse_map(model.settings.map).mapped;
+  return model.settings.method->is_linear() && !model.settings.map.mapped;
 }
 
 void check_kernels(const Model& model) {
@@ -113,10 +97,10 @@ void check_task(const TaskModel& task, const Model& model) {
           "task {} has an alpha that is not a positive number", name);
   require((task.y.array().abs() == 1).all(), "task {} has a y that is not -1 or 1", name);
   Index last = -1, samples = task.n;
-  if (model.settings.method == "pooled") {
+  if (model.settings.method->pools) {
     samples = 0;
     for (const TaskModel& other : model.tasks) samples += other.n;
-  } else if (parse_map(model.settings.map).mapped) {
+  } else if (model.settings.map.mapped) {
     samples = model.support_vectors.rows();
   }
   for (std::size_t j = 0; j < count; ++j) {
@@ -135,7 +119,7 @@ void check_weights(const TaskModel& task, const Model& model) {
   const bool linear = is_linear(model);
   require(task.w.size() == (linear ? std::ssize(model.features) : 0),
           "task {} has {} weights of features", name, task.w.size());
-  const bool has_shared = model.settings.method == "flexclus" || model.settings.method == "coclus";
+  const bool has_shared = model.settings.method->has_shared;
   require(task.shared.size() == model.tasks.front().shared.size() &&
               (task.shared.size() > 0) == has_shared &&
               (!linear || !has_shared || task.shared.size() == task.w.size()),
@@ -243,10 +227,17 @@ void check_certificate(const Certificate& proof, Index first, Index tasks, Index
 
 }  // namespace
 
+void check_text(std::string text, std::string_view what) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("\t\n\v\f\r").find(c) != std::string_view::npos; },
+      ' ');
+  if (!text.empty()) check_name(text, what);
+}
+
 void check_model(const Model& model) {
-  check_settings(model.settings);
+  validate(model.settings);
   const Index tasks = std::ssize(model.tasks);
-  const bool linear = method_named(model.settings.method).family == Method::Family::linear;
+  const bool linear = model.settings.method->family == Method::Family::linear;
   const Index length = !linear            ? std::ssize(model.kernels)  // of a pair dual
                        : is_linear(model) ? std::ssize(model.features)
                                           : model.support_vectors.rows();

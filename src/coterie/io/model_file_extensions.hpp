@@ -3,7 +3,7 @@
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
-#include "coterie/mtmkl/model.hpp"
+#include "coterie/model/model.hpp"
 
 namespace coterie::detail {
 

@@ -275,8 +275,7 @@ double negative_part(ConstVectorRef spectrum) {
 Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
                        const Normalisation& normalisation, int threads) {
   Divisors found{Vector::Ones(std::ssize(kernels)), {}};
-  const bool scaled = normalisation.kind == Normalisation::Kind::variance ||
-                      normalisation.kind == Normalisation::Kind::tail;
+  const bool scaled = normalisation.divides();
   if (!scaled || tasks.empty()) return found;
   const SingleThreadedBlas guard;
   const Index T = std::ssize(tasks);
@@ -331,22 +330,16 @@ void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors) {
   for (TaskGrams& task : tasks) task = TaskGrams(task, powers);
 }
 
-Normalisation parse_normalisation(const std::string& text) {
-  if (text == "cosine") return {.kind = Normalisation::Kind::cosine};
-  if (text == "variance") return {.kind = Normalisation::Kind::variance};
-  if (text == "none") return {.kind = Normalisation::Kind::none};
-  if (text.starts_with("tail:")) {
-    Index h = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data() + 5, last, h);
-    if (error == std::errc() && end == last && h >= 1)
-      return {.kind = Normalisation::Kind::tail, .h = h};
-  }
-  throw InputError(
-      fmt::format("--normalise is '{}'; it must be cosine, variance, none, or tail:h with a whole "
-                  "number h of at "
-                  "least 1, such as tail:8.",
-                  text));
+std::optional<Normalisation> normalisation_from(std::string_view text) {
+  if (text == "cosine") return Normalisation::cosine();
+  if (text == "variance") return Normalisation::variance();
+  if (text == "none") return Normalisation::none();
+  if (!text.starts_with("tail:")) return {};
+  Index h = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + 5, last, h);
+  if (error != std::errc() || end != last || h < 1) return {};
+  return Normalisation::tail(h);
 }
 
 std::string to_string(const Normalisation& normalisation) {
@@ -363,9 +356,9 @@ std::string to_string(const Normalisation& normalisation) {
   return "none";
 }
 
-std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& normalisation,
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
                                     const std::vector<std::string>& features) {
-  std::vector<Kernel> kernels = parse_kernels(text);
+  std::vector<Kernel> kernels = list.list();
   if (normalisation.kind == Normalisation::Kind::none) {
     for (Kernel& kernel : kernels) kernel.raw = true;
     check_distinct(kernels);
@@ -393,6 +386,7 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
   for (const Task& task : data.tasks) check_task(data, task, kernels, plan, *roots);
 
   Grams grams;
+  grams.kernels = kernels;
   const auto make = [&](const std::shared_ptr<const KernelPowers>& powers) {
     if (storage == Storage::stored) return store(data, *roots, powers, threads);
     std::vector<TaskGrams> tasks;

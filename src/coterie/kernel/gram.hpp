@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,13 +32,20 @@ struct Normalisation {
   enum class Kind { cosine, variance, tail, none };
   Kind kind = Kind::cosine;
   Index h = 0;  // of tail
+  static Normalisation cosine() { return {}; }
+  static Normalisation variance() { return {Kind::variance}; }
+  static Normalisation tail(Index h) { return {Kind::tail, h}; }
+  static Normalisation none() { return {Kind::none}; }
+  // Whether divisors are learnt from the data.
+  bool divides() const { return kind == Kind::variance || kind == Kind::tail; }
   bool operator==(const Normalisation&) const = default;
 };
-Normalisation parse_normalisation(
-    const std::string& text);  // "cosine", "variance", "tail:8", "none"
+// "cosine", "variance", "tail:8", "none"; nothing for other text.
+std::optional<Normalisation> normalisation_from(std::string_view text);
 std::string to_string(const Normalisation& normalisation);
 
 struct Grams {
+  std::vector<Kernel> kernels;
   std::vector<TaskGrams> tasks;  // divided by the divisors
   Vector divisors;               // one per kernel, (25)-(27); all 1 for cosine and none
   std::vector<Index> bounded;    // kernels whose tail divisor was lifted to its lower bound
@@ -45,7 +53,7 @@ struct Grams {
 
 // The kernels of a list, ready for use: columns resolved against the names of the features and, when the normalisation is
 // `none`, every kernel raw.
-std::vector<Kernel> prepare_kernels(std::string_view text, const Normalisation& normalisation,
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
                                     const std::vector<std::string>& features);
 
 // Where the values of the roots are: in memory, or computed from the features whenever they are needed.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace coterie {
 namespace {
@@ -91,14 +92,6 @@ double read_width(std::string_view word, std::string_view text) {
   return *width;
 }
 
-std::vector<Kernel> paper_kernels() {
-  std::vector<Kernel> kernels = {{.kind = Kernel::Kind::linear},
-                                 {.kind = Kernel::Kind::poly, .parameter = 2}};
-  for (int e = 0; e <= 7; ++e)
-    kernels.push_back({.kind = Kernel::Kind::gauss, .parameter = std::ldexp(1.0, e)});
-  return kernels;
-}
-
 Kernel read_precomputed(std::string_view word) {
   std::string_view file = word.substr(std::string_view("precomputed:").size());
   const bool raw = file.ends_with(":raw");
@@ -126,7 +119,7 @@ std::vector<Kernel> read_word(std::string_view word) {
     if (fields.size() > 1)
       fail(word, fmt::format("'{}' takes no parameter, but '{}' follows it", name, fields[1]));
     if (name == "paper")
-      kernels = paper_kernels();
+      kernels = paper_kernels().list();
     else
       kernels.push_back({.kind = name == "linear" ? Kernel::Kind::linear : Kernel::Kind::chi2});
   } else if (name == "poly") {
@@ -247,6 +240,76 @@ std::vector<Kernel> parse_kernels(std::string_view text) {
   if (kernels.empty()) throw InputError(fmt::format("the list of kernels is empty. {}", kGrammar));
   check_distinct(kernels);
   return kernels;
+}
+
+namespace {
+
+Kernels of_widths(Kernel::Kind kind, const std::vector<double>& widths) {
+  std::vector<Kernel> list;
+  for (const double width : widths) {
+    read_width(kind == Kernel::Kind::gauss ? "gauss" : "laplace", fmt::to_string(width));
+    list.push_back({.kind = kind, .parameter = width});
+  }
+  return Kernels(std::move(list));
+}
+
+}  // namespace
+
+Kernels::Kernels(std::initializer_list<Kernels> parts) {
+  for (const Kernels& part : parts) list_.insert(list_.end(), part.list_.begin(), part.list_.end());
+  check_distinct(list_);
+}
+
+Kernels Kernels::on(const std::string& block) const {
+  Kernels out = *this;
+  for (Kernel& kernel : out.list_) kernel.block = block;
+  return out;
+}
+
+Kernels Kernels::raw() const {
+  Kernels out = *this;
+  for (Kernel& kernel : out.list_) kernel.raw = true;
+  return out;
+}
+
+Kernels linear() { return Kernels({Kernel{.kind = Kernel::Kind::linear}}); }
+Kernels poly(Index degree, double offset) {
+  read_degree("poly", fmt::to_string(degree));
+  read_offset("poly", fmt::to_string(offset));
+  const double power = static_cast<double>(degree);
+  return Kernels({Kernel{.kind = Kernel::Kind::poly, .parameter = power, .offset = offset}});
+}
+Kernels gauss(const std::vector<double>& widths) { return of_widths(Kernel::Kind::gauss, widths); }
+Kernels laplace(const std::vector<double>& widths) {
+  return of_widths(Kernel::Kind::laplace, widths);
+}
+Kernels chi2() { return Kernels({Kernel{.kind = Kernel::Kind::chi2}}); }
+Kernels precomputed(const std::string& file) {
+  return Kernels({Kernel{.kind = Kernel::Kind::precomputed, .file = file}});
+}
+Kernels paper_kernels() { return {linear(), poly(2), gauss({1, 2, 4, 8, 16, 32, 64, 128})}; }
+
+std::string to_string(const Kernels& kernels) {
+  if (kernels == paper_kernels()) return "paper";
+  std::string text;
+  for (std::size_t k = 0; k < kernels.list().size(); ++k) {
+    Kernel kernel = kernels.list()[k];
+    const bool wide = kernel.kind == Kernel::Kind::gauss || kernel.kind == Kernel::Kind::laplace;
+    std::string widths;
+    for (; wide && k + 1 < kernels.list().size(); ++k) {
+      Kernel next = kernels.list()[k + 1];
+      const double width = std::exchange(next.parameter, kernel.parameter);
+      if (next != kernel) break;
+      widths += fmt::format(",{}", width);
+    }
+    std::string name = to_string(kernel);
+    if (!widths.empty()) {
+      const std::size_t colon = name.find(':');
+      name.insert(std::min(name.find_first_of(":@", colon + 1), name.size()), widths);
+    }
+    text += (text.empty() ? "" : " ") + name;
+  }
+  return text;
 }
 
 std::string to_string(const Kernel& kernel) {

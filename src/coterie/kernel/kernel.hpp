@@ -10,8 +10,11 @@
 // Each is divided by sqrt(k(x,x) k(z,z)) unless it is `raw`.
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coterie/math/types.hpp"
@@ -36,6 +39,34 @@ struct Kernel {
 // and '@' too. The FILE of a precomputed kernel runs to the next space or ';'. Throws InputError that quotes the faulty
 // word and says what is allowed; a kernel that is listed twice is an error, because its two weights would mean nothing.
 std::vector<Kernel> parse_kernels(std::string_view text);
+
+// The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8")}
+class Kernels {
+ public:
+  Kernels() = default;
+  explicit Kernels(std::vector<Kernel> list) : list_(std::move(list)) {}
+  Kernels(std::initializer_list<Kernels> parts);  // one behind the other
+  template <std::convertible_to<std::string_view> Text>
+  Kernels(const Text& text) : list_(parse_kernels(text)) {}  // NOLINT(*-explicit-*): "paper"
+
+  const std::vector<Kernel>& list() const { return list_; }
+  Kernels on(const std::string& block) const;  // of these columns
+  Kernels raw() const;                         // not divided by sqrt(k(x,x) k(z,z))
+  bool operator==(const Kernels&) const = default;
+
+ private:
+  std::vector<Kernel> list_;
+};
+Kernels linear();
+Kernels poly(Index degree, double offset = 0);
+Kernels gauss(const std::vector<double>& widths);
+Kernels laplace(const std::vector<double>& widths);
+Kernels chi2();
+Kernels precomputed(const std::string& file);
+Kernels paper_kernels();
+
+// As text that parse_kernels reads back: "paper", or the names, widths in one list.
+std::string to_string(const Kernels& kernels);
 
 // The name by which a kernel is written, such as "gauss:2@f1-f8"; parse_kernels gives it back.
 std::string to_string(const Kernel& kernel);

@@ -14,7 +14,7 @@ std::vector<Vector> cross_validated_scores(
   Index done = 0;
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };
   for (const MethodFold& fold :
-       make_method_folds(search, splits, parse_normalisation(search.settings.normalise), cache)) {
+       make_method_folds(search, splits, search.settings.normalise, cache)) {
     const MethodFit fitted = fit_fold(
         fold, search, search.settings, search.threads, [&](const Progress&) { return go_on(); },
         nullptr, search.memory);

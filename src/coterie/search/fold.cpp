@@ -37,31 +37,24 @@ std::vector<Index> training_rows(const Dataset& data, const Split& split) {
 }
 
 Fold make_fold(const SearchData& search, const Split& split, const Normalisation& normalisation,
-               const WholeGrams& grams) {
+               const WholeGrams& whole) {
   Fold fold;
   fold.split = split;
-  fold.whole = grams.tasks;
-  Prepared& prepared = fold.prepared;
-  prepared.kernels = grams.kernels;
-  prepared.data = tasks_only(search.data, split.train);
-  const Index T = std::ssize(search.data.tasks);
-  prepared.grams.tasks.resize(static_cast<std::size_t>(T));
-  parallel_for(T, search.threads, [&](Index t) {
+  fold.whole = whole.tasks;
+  fold.train.set = make_training_set(tasks_only(search.data, split.train), whole.scaling,
+                                     search.settings, search.extras);
+  Grams& grams = fold.train.grams;
+  grams.kernels = whole.kernels;
+  grams.tasks.resize(fold.whole.size());
+  parallel_for(std::ssize(fold.whole), search.threads, [&](Index t) {
     const auto k = static_cast<std::size_t>(t);
-    prepared.grams.tasks[k] = slice(fold.whole[k], split.train[k]);
+    grams.tasks[k] = slice(fold.whole[k], split.train[k]);
   });
-  Divisors divisors =
-      find_divisors(prepared.grams.tasks, prepared.kernels, normalisation, search.threads);
-  divide(prepared.grams.tasks, divisors.values);
+  Divisors divisors = find_divisors(grams.tasks, grams.kernels, normalisation, search.threads);
+  divide(grams.tasks, divisors.values);
   divide(fold.whole, divisors.values);
-  prepared.grams.divisors = std::move(divisors.values);
-  prepared.grams.bounded = std::move(divisors.bounded);
-  for (const Task& task : prepared.data.tasks) prepared.y.push_back(task.y);
-  prepared.complete = search.extras.complete;
-  prepared.graph = prepared.complete ? complete_graph(T) : search.extras.graph;
-  prepared.C = sample_costs(prepared.data, search.settings, search.extras);
-  prepared.task_C = task_costs(prepared.data, search.settings, search.extras);
-  prepared.weights = WeightSet(search.settings.norm);
+  grams.divisors = std::move(divisors.values);
+  grams.bounded = std::move(divisors.bounded);
   return fold;
 }
 
@@ -71,21 +64,20 @@ WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisat
                        const std::vector<Index>& rows) {
   WholeGrams out;
   out.kernels = prepare_kernels(search.settings.kernels, normalisation, search.data.features);
-  TrainSettings largest = search.settings;
+  Settings largest = search.settings;
   largest.C = search.largest_C;
   const double C = largest_cost(sample_costs(search.data, largest, search.extras));
-  const Scaling scaling =
-      learn_scaling(*scaling_kind_from(search.settings.scale), search.data.X, rows);
+  out.scaling = learn_scaling(search.settings.scale.value_or(Scale::none), search.data.X, rows);
   const auto compute = [&](const Dataset& data) {
-    return compute_grams(data, out.kernels, {.kind = Normalisation::Kind::cosine},
-                         search.extras.precomputed, search.threads, search.storage, C)
+    return compute_grams(data, out.kernels, Normalisation::cosine(), search.extras.precomputed,
+                         search.threads, search.storage, C)
         .tasks;
   };
-  if (scaling.kind == Scaling::Kind::none) {
+  if (out.scaling.kind == Scaling::Kind::none) {
     out.tasks = compute(search.data);
   } else {
     Dataset scaled = search.data;
-    scaled.X = apply_scaling(scaling, std::move(scaled.X));
+    scaled.X = apply_scaling(out.scaling, std::move(scaled.X));
     out.tasks = compute(scaled);
   }
   return out;
@@ -93,7 +85,7 @@ WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisat
 
 std::vector<Fold> make_folds(const SearchData& search, const std::vector<Split>& splits,
                              const Normalisation& normalisation, GramCache& cache) {
-  const bool scaled = search.settings.scale != "none";
+  const bool scaled = search.settings.scale.value_or(Scale::none) != Scale::none;
   const std::vector<Kernel> kernels =
       prepare_kernels(search.settings.kernels, normalisation, search.data.features);
   cache.resize(splits.size());
@@ -116,7 +108,7 @@ Vector decisions_at(const Fold& fold, const Fit& fit, Index t, const std::vector
   for (Index i = 0; i < fit.alpha[k].size(); ++i) {
     if (!(fit.alpha[k][i] > 0)) continue;
     support.push_back(fold.split.train[k][static_cast<std::size_t>(i)]);
-    beta.push_back(fit.alpha[k][i] * fold.prepared.y[k][i]);
+    beta.push_back(fit.alpha[k][i] * fold.train.set.y[k][i]);
   }
   const Vector f = cross_decisions(fold.whole[k], samples, support, fit.theta.row(t).transpose(),
                                    Eigen::Map<const Vector>(beta.data(), std::ssize(beta)));
@@ -124,8 +116,8 @@ Vector decisions_at(const Fold& fold, const Fit& fit, Index t, const std::vector
 }
 
 Storage storage_within(const SearchData& search, Index folds, double budget) {
-  const std::vector<Kernel> kernels = parse_kernels(search.settings.kernels);
-  TrainSettings largest = search.settings;
+  const std::vector<Kernel> kernels = search.settings.kernels.list();
+  Settings largest = search.settings;
   largest.C = search.largest_C;
   const double roots = static_cast<double>(
       count_roots(kernels, largest_cost(sample_costs(search.data, largest, search.extras))));
@@ -134,8 +126,9 @@ Storage storage_within(const SearchData& search, Index folds, double budget) {
     samples += static_cast<double>(task.size());
     pairs += static_cast<double>(task.size()) * static_cast<double>(task.size());
   }
-  const double whole = 8 * roots * (search.settings.method == "pooled" ? samples * samples : pairs);
-  const double wholes = search.settings.scale == "none" ? 1 : static_cast<double>(folds);
+  const double whole = 8 * roots * (search.settings.method->pools ? samples * samples : pairs);
+  const double wholes =
+      search.settings.scale.value_or(Scale::none) == Scale::none ? 1 : static_cast<double>(folds);
   return whole * (wholes + static_cast<double>(folds)) <= budget ? Storage::stored
                                                                  : Storage::on_demand;
 }

@@ -10,21 +10,22 @@
 #include <vector>
 
 #include "coterie/data/split.hpp"
-#include "coterie/mtmkl/train.hpp"
+#include "coterie/model/train.hpp"
 
 namespace coterie {
 
 // Kernel values of all samples of every task, divided by nothing.
 struct WholeGrams {
   std::vector<Kernel> kernels;
+  Scaling scaling;  // of the features behind them
   std::vector<TaskGrams> tasks;
 };
 
 // What a search works on. Everything referred to must outlive it.
 struct SearchData {
   const Dataset& data;
-  const TrainSettings& settings;  // those that the search does not choose
-  const TrainExtras& extras;
+  const Settings& settings;  // those that the search does not choose
+  const Extras& extras;
   double largest_C = 1;  // of all fits, before weights of classes and tasks
   Storage storage = Storage::stored;
   int threads = 0;
@@ -35,9 +36,10 @@ struct SearchData {
 WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
                        const std::vector<Index>& rows);
 
-// One fold under one normalisation, at the settings' C and norm. Of `prepared.data` the tasks are there and the features are not.
+// One fold under one normalisation, at the settings' C: the training side with its kernels, and who is held out. Of the training
+// side's data the tasks are there and the features, which nobody needs again, are not.
 struct Fold {
-  Prepared prepared;             // of the training side
+  Prepared train;
   std::vector<TaskGrams> whole;  // training and held-out samples, with the training side's divisors
   Split split;
 };

@@ -24,7 +24,7 @@ constexpr double kMostPoints = 1e6;  // of a grid
       "{} has '{}'; each entry must be a number, a power such as 2^-3, a range of powers such as "
       "2^-10..2^10, or a range with the number of points such as 0.01..10:7{}.",
       option, part,
-      option == "--lambda" ? ", with 'max' after a number for a share of lambda_max" : ""));
+      option == "`lambda`" ? ", with 'max' after a number for a share of lambda_max" : ""));
 }
 
 void check_length(std::size_t length, const std::string& option) {
@@ -152,13 +152,13 @@ std::string spell_out(const std::string& text, const std::string& option) {
 
 ParameterList parse_list(const Method& method, const Parameter& parameter, const std::string& text,
                          bool given) {
-  const std::string option = fmt::format("--parameters: {}", parameter.name);
+  const std::string option = fmt::format("`parameters`: {}", parameter.name);
   const NumberList list = parse_numbers(parameter.whole ? spell_out(text, option) : text, option);
   ParameterList out{parameter.name, list.values, given};
   for (std::size_t i = 0; i < list.values.size(); ++i) {
     if (list.relative[i])
       throw InputError(
-          fmt::format("{} has a share of lambda_max, which only --lambda of --method "
+          fmt::format("{} has a share of lambda_max, which only `lambda` of the method "
                       "coterie knows; give numbers.",
                       option));
     check_parameter(method, parameter, list.values[i], fmt::format("{}", list.values[i]));
@@ -183,15 +183,9 @@ void check_points(const Grid& grid) {
 }
 
 // Whether the method has C, lambda, norm or normalise.
-bool has_setting(const TrainSettings& settings, const std::string& setting) {
-  const Method& method = method_named(settings.method);
-  const std::string& name = method.name;
-  const bool linear = method.family == Method::Family::linear;
-  if (setting == "lambda") return name == "coterie";
-  if (setting == "norm")
-    return name == "coterie" || name == "stl" || name == "mtl" || name == "pooled";
-  if (setting == "C") return !linear;
-  return !linear || settings.map != "none";
+bool has_setting(const Settings& settings, const std::string& setting) {
+  const std::vector<std::string> unused = unused_fields(settings);
+  return std::ranges::find(unused, setting) == unused.end();
 }
 
 }  // namespace
@@ -214,65 +208,73 @@ NumberList parse_numbers(const std::string& text, const std::string& option) {
 
 Grid parse_grid(const GridText& text) {
   Grid grid;
-  const NumberList C = parse_numbers(text.C, "--C");
+  const NumberList C = parse_numbers(text.C, "`C`");
   for (std::size_t i = 0; i < C.values.size(); ++i)
     if (!(C.values[i] > 0) || std::isinf(C.values[i]) || C.relative[i])
-      throw InputError(fmt::format("--C has {}{}; every C must be a number > 0.", C.values[i],
+      throw InputError(fmt::format("`C` has {}{}; every C must be a number > 0.", C.values[i],
                                    C.relative[i] ? "max" : ""));
   grid.C = C.values;
-  check_once(grid.C, "--C");
+  check_once(grid.C, "`C`");
   std::ranges::sort(grid.C);
 
-  const NumberList lambda = parse_numbers(text.lambda, "--lambda");
+  const NumberList lambda = parse_numbers(text.lambda, "`lambda`");
   std::vector<std::size_t> order(lambda.values.size());
   bool relative = false, absolute = false;
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
     const double value = lambda.values[i];
     if (!(value >= 0) || (lambda.relative[i] && std::isinf(value)))
-      throw InputError(fmt::format("--lambda has {}; it must be at least 0, or 'inf'.", value));
+      throw InputError(fmt::format("`lambda` has {}; it must be at least 0, or 'inf'.", value));
     if (value == 0 || std::isinf(value)) continue;
     (lambda.relative[i] ? relative : absolute) = true;
   }
   if (relative && absolute)
     throw InputError(
-        "--lambda mixes numbers and shares of lambda_max; which of them shares more would change "
+        "`lambda` mixes numbers and shares of lambda_max; which of them shares more would change "
         "with C. Give one kind (0 and inf go with both).");
-  check_once(lambda.values, "--lambda");
+  check_once(lambda.values, "`lambda`");
   std::ranges::sort(
       order, [&](std::size_t a, std::size_t b) { return lambda.values[a] > lambda.values[b]; });
   for (const std::size_t i : order) {
     const double value = lambda.values[i];
     const bool share = relative && value > 0 && !std::isinf(value);
-    grid.lambda.push_back(fmt::format("{}{}", value, share ? "max" : ""));
+    grid.lambda.push_back(share ? Lambda::share(value) : Lambda(value));
   }
 
-  const NumberList norm = parse_numbers(text.norm, "--norm");
+  const NumberList norm = parse_numbers(text.norm, "`norm`");
   for (std::size_t i = 0; i < norm.values.size(); ++i)
     if (!(norm.values[i] >= 1) || norm.relative[i])
       throw InputError(
-          fmt::format("--norm has {}; every norm must be a number >= 1, or inf.", norm.values[i]));
+          fmt::format("`norm` has {}; every norm must be a number >= 1, or inf.", norm.values[i]));
   grid.norm = norm.values;
-  check_once(grid.norm, "--norm");
-  for (const std::string& part : split_commas(text.normalise))
-    grid.normalise.push_back(to_string(parse_normalisation(part)));
-  check_once(grid.normalise, "--normalise");
+  check_once(grid.norm, "`norm`");
+  std::vector<std::string> names;
+  for (const std::string& part : split_commas(text.normalise)) {
+    const std::optional<Normalisation> found = normalisation_from(part);
+    if (!found)
+      throw SettingError("normalise", part,
+                         "cosine, variance, none, or tail:h with a whole number h of at least 1, "
+                         "such as tail:8");
+    grid.normalise.push_back(*found);
+    names.push_back(to_string(*found));
+  }
+  check_once(names, "`normalise`");
   return grid;
 }
 
-Grid parse_method_grid(const TrainSettings& settings, const GridText& text,
+Grid parse_method_grid(const Settings& settings, const GridText& text,
                        const std::string& parameters) {
-  const Method& method = method_named(settings.method);
-  const TrainSettings plain;
+  const Method& method = *settings.method;
+  const Settings plain;
   const auto list = [&](const std::string& setting, const std::string& given,
                         const std::string& otherwise) {
     return has_setting(settings, setting) ? given : otherwise;
   };
   Grid grid = parse_grid({list("C", text.C, fmt::format("{}", plain.C)),
-                          list("lambda", text.lambda, method.name == "mtl" ? "inf" : "0"),
+                          list("lambda", text.lambda, text_of(method.lambda.value_or(0))),
                           list("norm", text.norm, fmt::format("{}", plain.norm)),
-                          list("normalise", text.normalise, plain.normalise)});
-  grid.method = method.name;
+                          list("normalise", text.normalise, text_of(plain.normalise))});
+  grid.method = method;
   std::erase_if(grid.columns,
                 [&](const std::string& setting) { return !has_setting(settings, setting); });
   std::map<std::string, std::string> given;
@@ -321,34 +323,34 @@ std::vector<GridPoint> all_points(const Grid& grid) {
   return points;
 }
 
-TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const GridPoint& point) {
-  TrainSettings settings = base;
+Settings settings_at(const Settings& base, const Grid& grid, const GridPoint& point) {
+  Settings settings = base;
   settings.C = grid.C[static_cast<std::size_t>(point.C)];
   settings.norm = grid.norm[static_cast<std::size_t>(point.norm)];
   settings.normalise = grid.normalise[static_cast<std::size_t>(point.normalise)];
-  settings.lambda =
-      has_lambda(grid, point.norm) ? grid.lambda[static_cast<std::size_t>(point.lambda)] : "inf";
+  settings.lambda = has_lambda(grid, point.norm)
+                        ? grid.lambda[static_cast<std::size_t>(point.lambda)]
+                        : Lambda::infinite();
   settings.method = grid.method;
-  Parameters values;
+  settings.parameters.clear();
   for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
     const ParameterList& list = grid.parameters[k];
-    values[list.name] = list.values[static_cast<std::size_t>(point.parameters[k])];
+    settings.parameters[list.name] = list.values[static_cast<std::size_t>(point.parameters[k])];
   }
-  settings.parameters = parameters_text(values);
   return settings;
 }
 
 std::string value_at(const Grid& grid, const GridPoint& point, const std::string& column) {
-  const TrainSettings at = settings_at({}, grid, point);
+  const Settings at = settings_at({}, grid, point);
   if (column == "C") return fmt::format("{}", at.C);
   if (column == "norm") return fmt::format("{}", at.norm);
-  if (column == "normalise") return at.normalise;
+  if (column == "normalise") return text_of(at.normalise);
   for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
     const ParameterList& list = grid.parameters[k];
     if (list.name == column)
       return fmt::format("{}", list.values[static_cast<std::size_t>(point.parameters[k])]);
   }
-  return at.lambda;
+  return text_of(at.lambda);
 }
 
 }  // namespace coterie

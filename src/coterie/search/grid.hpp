@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "coterie/baseline/method.hpp"
+#include "coterie/model/settings.hpp"
 
 namespace coterie {
 
@@ -21,18 +21,18 @@ struct ParameterList {
 };
 
 struct Grid {
-  std::vector<double> C;               // increasing
-  std::vector<std::string> lambda;     // as TrainSettings::lambda, from strong sharing to none
-  std::vector<double> norm;            // as given
-  std::vector<std::string> normalise;  // as given
-  std::string method = "coterie";
+  std::vector<double> C;                 // increasing
+  std::vector<Lambda> lambda;            // from strong sharing to none
+  std::vector<double> norm;              // as given
+  std::vector<Normalisation> normalise;  // as given
+  MethodRef method = {};
   std::vector<ParameterList> parameters = {};
   // The settings that the method has, in the order of tables. Lists of others have one entry.
   std::vector<std::string> columns = {"norm", "normalise", "C", "lambda"};
   bool operator==(const Grid&) const = default;
 };
 
-// Lists as users write them. Throws InputError that names the option, what was found and what is allowed. Either all lambdas are numbers or
+// Lists as users write them. Throws InputError that names the setting, what was found and what is allowed. Either all lambdas are numbers or
 // all are shares of lambda_max; 0 and inf go with both.
 struct GridText {
   std::string C = "2^-10..2^10";
@@ -44,19 +44,18 @@ Grid parse_grid(const GridText& text);
 
 // The grid of any method. `parameters` has lists such as "lambda=2^-10..2^10 clusters=1..5"; those that are not named are searched as
 // the method suggests. Of the texts only what the method has is read.
-Grid parse_method_grid(const TrainSettings& method, const GridText& text,
-                       const std::string& parameters);
+Grid parse_method_grid(const Settings& method, const GridText& text, const std::string& parameters);
 
 // Lists of clusters that were not given end at half the number of tasks, or at 1.
 void limit_clusters(Grid& grid, Index tasks);
 
-// The list of numbers behind a text, in the order written; `option` names it in messages. "max" after a number is dropped, and
+// The list of numbers behind a text, in the order written; `setting` names it in messages. "max" after a number is dropped, and
 // `relative` says of which it was there.
 struct NumberList {
   std::vector<double> values;
   std::vector<bool> relative;
 };
-NumberList parse_numbers(const std::string& text, const std::string& option);
+NumberList parse_numbers(const std::string& text, const std::string& setting);
 
 // One choice of the grid, as indices into its lists.
 struct GridPoint {
@@ -72,9 +71,9 @@ bool has_lambda(const Grid& grid, Index norm);
 // All points of a grid, in the order of the lists.
 std::vector<GridPoint> all_points(const Grid& grid);
 
-TrainSettings settings_at(const TrainSettings& base, const Grid& grid, const GridPoint& point);
+Settings settings_at(const Settings& base, const Grid& grid, const GridPoint& point);
 
-// The value of a column at a point, as the command line takes it.
+// The value of a column at a point, as text.
 std::string value_at(const Grid& grid, const GridPoint& point, const std::string& column);
 
 }  // namespace coterie

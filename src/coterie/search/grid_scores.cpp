@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
 
@@ -55,18 +54,15 @@ class SheetScorer {
     return {round_, sheet_.norm, sheet_.normalise, static_cast<Index>(fold), C};
   }
 
-  TrainSettings settings(Index C) const {
+  Settings settings(Index C) const {
     return settings_at(search_.settings, grid_, {sheet_.norm, sheet_.normalise, C, 0});
   }
 
   FitSettings fit_settings(int threads) const {
-    FitSettings out;
-    out.gap_tolerance = search_.settings.tolerance;
-    out.max_outer_steps = search_.settings.max_steps;
-    out.threads = threads;
     // Fits that run side by side share what there is.
-    out.memory = threads == 1 ? search_.memory / thread_count(search_.threads) : search_.memory;
-    return out;
+    return fit_settings_of(
+        search_.settings, threads,
+        threads == 1 ? search_.memory / thread_count(search_.threads) : search_.memory);
   }
 
   // Fits at lambda = inf of a fold for all C of the sheet, upwards. Empty when it was stopped.
@@ -132,20 +128,17 @@ class SheetScorer {
   }
 
   std::vector<Vector> costs_of(const Fold& fold, Index C) const {
-    return sample_costs(fold.prepared.data, settings(C), search_.extras);
+    return sample_costs(fold.train.set.data, settings(C), search_.extras);
   }
 
   MtmklProblem problem_of(const Fold& fold, const std::vector<Vector>& costs, double lambda) const {
-    const Prepared& p = fold.prepared;
-    const double norm = grid_.norm[static_cast<std::size_t>(sheet_.norm)];
-    check_costs(p.grams.tasks, costs, p.kernels, p.data.tasks);
-    check_penalty(p.graph, lambda, names_in(p.data.tasks));
-    return {p.grams.tasks, p.y, costs, lambda, p.graph, WeightSet(norm)};
+    return joint_problem(fold.train, costs, lambda,
+                         grid_.norm[static_cast<std::size_t>(sheet_.norm)]);
   }
 
   double lambda_of(Index place, double largest) const {
     if (!has_lambda(grid_, sheet_.norm)) return infinite;
-    const LambdaChoice choice = parse_lambda(grid_.lambda[static_cast<std::size_t>(place)]);
+    const Lambda choice = grid_.lambda[static_cast<std::size_t>(place)];
     if (!choice.relative) return choice.value;
     // Where every positive lambda fuses all tasks, all shares but 0 do, as in fit_prepared.
     return largest == 0 && choice.value > 0 ? infinite : choice.value * largest;
@@ -195,9 +188,8 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
     report(std::ssize(rows));
     if (!missing.empty() && of_normalisation != sheet.normalise) {
       folds.clear();
-      folds = make_folds(
-          search, splits,
-          parse_normalisation(grid.normalise[static_cast<std::size_t>(sheet.normalise)]), cache);
+      folds = make_folds(search, splits, grid.normalise[static_cast<std::size_t>(sheet.normalise)],
+                         cache);
       of_normalisation = sheet.normalise;
     }
     // Large C first: they take longest.

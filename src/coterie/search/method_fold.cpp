@@ -32,28 +32,24 @@ Split pool_split(const Split& split, const std::vector<Index>& first) {
   return pooled;
 }
 
-MethodFold linear_fold(const SearchData& search, const Split& split,
-                       const TrainSettings& settings) {
+MethodFold linear_fold(const SearchData& search, const Split& split, const Settings& settings) {
   MethodFold fold;
-  fold.linear =
+  fold.training =
       prepare_method(subset(search.data, split.train), settings, search.extras, search.threads);
-  const Prepared& prepared = fold.linear.prepared;
-  const FeatureMap& map = fold.linear.map;
-  const Matrix pivots = prepared.data.X(map.pivots, Eigen::all);
+  const auto& [set, grams, map, problem] = std::get<LinearTraining>(fold.training);
+  const Matrix pivots = set.data.X(map.pivots, Eigen::all);
   for (std::size_t t = 0; t < split.rest.size(); ++t) {
     std::vector<Index> rows;
     for (const Index i : split.rest[t])
       rows.push_back(search.data.tasks[t].rows[static_cast<std::size_t>(i)]);
-    Matrix X = apply_scaling(prepared.scaling, search.data.X(rows, Eigen::all));
-    if (map.rank() > 0) X = apply_map(map, X, pivots, prepared.kernels, prepared.grams.divisors);
+    Matrix X = apply_scaling(set.scaling, search.data.X(rows, Eigen::all));
+    if (map.rank() > 0) X = apply_map(map, X, pivots, grams.kernels, grams.divisors);
     fold.held_out.push_back(std::move(X));
   }
   return fold;
 }
 
-bool is_linear(const SearchData& search) {
-  return method_named(search.settings.method).family == Method::Family::linear;
-}
+bool is_linear(const SearchData& search) { return search.settings.method->is_linear(); }
 
 }  // namespace
 
@@ -62,10 +58,10 @@ std::vector<MethodFold> make_method_folds(const SearchData& search,
                                           const Normalisation& normalisation, GramCache& cache) {
   std::vector<MethodFold> out;
   if (is_linear(search)) {
-    TrainSettings settings = search.settings;
-    settings.normalise = to_string(normalisation);
+    Settings settings = search.settings;
+    settings.normalise = normalisation;
     for (const Split& split : splits) out.push_back(linear_fold(search, split, settings));
-  } else if (search.settings.method == "pooled") {
+  } else if (search.settings.method->pools) {
     const Dataset pool = pool_tasks(search.data);
     const SearchData of_pool{pool,           search.settings, search.extras, search.largest_C,
                              search.storage, search.threads,  search.memory};
@@ -84,27 +80,24 @@ std::vector<MethodFold> make_method_folds(const SearchData& search,
   return out;
 }
 
-MethodFit fit_fold(const MethodFold& fold, const SearchData& search, const TrainSettings& settings,
+MethodFit fit_fold(const MethodFold& fold, const SearchData& search, const Settings& settings,
                    int threads, const ProgressCallback& progress, const MethodFit* start,
                    double memory) {
-  if (is_linear(search)) return fit_method(fold.linear, settings, threads, progress, start, memory);
-  MethodProblem problem;
-  Prepared& prepared = problem.prepared;
-  prepared = fold.kernel.prepared;
-  prepared.C = sample_costs(prepared.data, settings, search.extras);
-  prepared.task_C = task_costs(prepared.data, settings, search.extras);
-  prepared.weights = WeightSet(settings.norm);
-  return fit_method(problem, settings, threads, progress, start, memory);
+  if (is_linear(search))
+    return fit_method(fold.training, settings, threads, progress, start, memory);
+  const Prepared& train = fold.kernel.train;
+  return fit_method(train, sample_costs(train.set.data, settings, search.extras), settings, threads,
+                    progress, start, memory);
 }
 
 Vector held_out_decisions(const MethodFold& fold, const MethodFit& fit, Index t) {
   const auto k = static_cast<std::size_t>(t);
-  if (fit.is_linear)
-    return (fold.held_out[k] * fit.linear.W.row(t).transpose()).array() + fit.linear.b[t];
+  if (const LinearFit* linear = fit.linear())
+    return (fold.held_out[k] * linear->W.row(t).transpose()).array() + linear->b[t];
   std::vector<Index> samples = fold.split.rest[k];
-  if (fold.first.empty()) return decisions_at(fold.kernel, fit.kernel.fit, t, samples);
+  if (fold.first.empty()) return decisions_at(fold.kernel, fit.kernel()->fit, t, samples);
   for (Index& i : samples) i += fold.first[k];
-  return decisions_at(fold.kernel, fit.kernel.fit, 0, samples);
+  return decisions_at(fold.kernel, fit.kernel()->fit, 0, samples);
 }
 
 }  // namespace coterie

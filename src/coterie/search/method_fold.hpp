@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "coterie/baseline/train_method.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/search/fold.hpp"
 
 namespace coterie {
@@ -14,7 +14,7 @@ namespace coterie {
 struct MethodFold {
   Fold kernel;                   // of methods that learn kernel weights
   std::vector<Index> first;      // `pooled`: where in the pool a task begins
-  MethodProblem linear;          // of linear methods
+  MethodProblem training;        // of linear methods
   std::vector<Matrix> held_out;  // of linear methods: [task] features of the held-out samples
   Split split;                   // of the tasks
 };
@@ -25,7 +25,7 @@ std::vector<MethodFold> make_method_folds(const SearchData& search,
                                           const Normalisation& normalisation, GramCache& cache);
 
 // The fit of the fold's training side at these settings, which differ from those of the search in C, norm and parameters.
-MethodFit fit_fold(const MethodFold& fold, const SearchData& search, const TrainSettings& settings,
+MethodFit fit_fold(const MethodFold& fold, const SearchData& search, const Settings& settings,
                    int threads, const ProgressCallback& progress = {},
                    const MethodFit* start = nullptr,
                    double memory = std::numeric_limits<double>::infinity());

@@ -5,7 +5,7 @@
 
 #include "coterie/baseline/plain.hpp"
 #include "coterie/data/planted.hpp"
-#include "coterie/mtmkl/predict.hpp"
+#include "coterie/model/predict.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/cross_validation.hpp"
 #include "coterie/search/method_scores.hpp"
@@ -14,8 +14,8 @@
 namespace coterie {
 namespace {
 
-TrainSettings of_method(const std::string& name) {
-  TrainSettings settings;
+Settings of_method(const std::string& name) {
+  Settings settings;
   settings.method = name;
   settings.scale = usual_scale(settings);
   return settings;
@@ -46,7 +46,7 @@ TEST(MethodGrid, ListsGoFromSimpleToComplex) {
   EXPECT_EQ(grid.columns, (std::vector<std::string>{"lambda", "clusters", "within"}));
   EXPECT_EQ(all_points(grid).size(), 5u * 3 * 3);
   // What the method does not have is as in a fit without it.
-  const TrainSettings at = settings_at(of_method("cmtl"), grid, {0, 0, 0, 0, {4, 1, 2}});
+  const Settings at = settings_at(of_method("cmtl"), grid, {0, 0, 0, 0, {4, 1, 2}});
   EXPECT_EQ(at.parameters, "clusters=2 lambda=0.5 within=1");
   EXPECT_EQ(at.C, 1);
   EXPECT_EQ(value_at(grid, {0, 0, 0, 0, {4, 1, 2}}, "lambda"), "0.5");
@@ -76,13 +76,13 @@ TEST(MethodGrid, EveryMethodHasItsColumns) {
   EXPECT_EQ(grid_of("pooled").columns, (Names{"norm", "normalise", "C"}));
   EXPECT_EQ(grid_of("tang").columns, (Names{"normalise", "C", "share"}));
   EXPECT_EQ(grid_of("flexclus").columns, (Names{"lambda1", "lambda2", "lambda3"}));
-  TrainSettings mapped = of_method("metag");
-  mapped.map = "kernels";
+  Settings mapped = of_method("metag");
+  mapped.map = Mapping::kernels();
   EXPECT_EQ(parse_method_grid(mapped, {}, "").columns, (Names{"normalise", "lambda"}));
   for (const Method& method : methods()) {
     const Grid grid = grid_of(method.name);
     for (const GridPoint& point : {all_points(grid).front(), all_points(grid).back()})
-      EXPECT_NO_THROW(validate_method(settings_at(of_method(method.name), grid, point)));
+      EXPECT_NO_THROW(validate(settings_at(of_method(method.name), grid, point)));
   }
 }
 
@@ -138,12 +138,12 @@ TEST(MethodGrid, TiesGoToSimplerParametersAndThenToSmallerC) {
 
 struct Searched {
   Dataset data;
-  TrainSettings settings;
-  TrainExtras extras;
+  Settings settings;
+  Extras extras;
   std::vector<Split> splits;
   Grid grid;
 
-  explicit Searched(const std::string& method, const std::string& map = "none") {
+  explicit Searched(const std::string& method, const std::string& map = Mapping::none()) {
     data = cast_into_tasks(
         plant_groups(
             {.tasks = 4, .groups = 2, .samples = 24, .noise = 0.1, .size_spread = 0.3, .seed = 3})
@@ -154,8 +154,8 @@ struct Searched {
     // Fits of convex problems are compared by their optima, others by every step: both begin cold.
     settings.tolerance = method_named(method).convex ? 1e-8 : 1e-3;
     settings.map = map;
-    settings.scale = "standard";
-    settings.class_weight = "balanced";
+    settings.scale = Scale::standard;
+    settings.class_weight = ClassWeight::balanced;
     splits = fold_tasks(data, 3, 5);
     std::string lists;
     for (const Parameter& parameter : method_named(method).parameters)
@@ -175,7 +175,7 @@ struct Searched {
   }
 
   // What a user would do: train on a file of the training rows, score a file of the others.
-  Vector by_hand(const TrainSettings& at, const Split& split, std::size_t t) const {
+  Vector by_hand(const Settings& at, const Split& split, std::size_t t) const {
     const MethodProblem problem = prepare_method(subset(data, split.train), at, extras, 1);
     const Model model = make_model(problem, at, fit_method(problem, at, 1), "");
     std::vector<Index> rows;
@@ -209,7 +209,7 @@ TEST_P(EveryMethod, HasTheScoresOfSingleFitsFromRawRows) {
               std::string(GetParam().first) == "coclus");  // which may end at its step limit
   Index compared = 0;
   for (std::size_t p = 0; p < points.size(); p += std::max<std::size_t>(1, points.size() / 4)) {
-    const TrainSettings at = settings_at(searched.settings, searched.grid, points[p]);
+    const Settings at = settings_at(searched.settings, searched.grid, points[p]);
     const Matrix& cells = scores.cells.at(points[p]);
     for (std::size_t t = 0; t < 4; ++t) {
       const Vector f = searched.by_hand(at, searched.splits[1], t);

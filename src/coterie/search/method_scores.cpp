@@ -20,7 +20,7 @@ class Walk {
     std::size_t longest = grid.C.size();
     for (std::size_t k = 0; k < grid.parameters.size(); ++k) {
       const ParameterList& list = grid.parameters[k];
-      if (parameter_named(method_named(grid.method), list.name).whole) continue;
+      if (parameter_named(*grid.method, list.name).whole) continue;
       if (list.values.size() < longest) continue;
       longest = list.values.size();
       parameter_ = static_cast<Index>(k);
@@ -62,7 +62,7 @@ RowScores score_row(const SearchData& search, const Grid& grid, const MethodFold
   RowScores out;
   MethodFit last;
   for (const GridPoint& point : row.points) {
-    const TrainSettings settings = settings_at(search.settings, grid, point);
+    const Settings settings = settings_at(search.settings, grid, point);
     const bool warm = out.fits > 0 && is_convex(settings);
     MethodFit found = fit_fold(
         fold, search, settings, threads, [&](const Progress&) { return !stop.load(); },
@@ -118,8 +118,7 @@ void score_method(const SearchData& search, const std::vector<Split>& splits, co
     report(known);
     if (missing.empty() || stop) continue;
     const std::vector<MethodFold> folds = make_method_folds(
-        search, splits, parse_normalisation(grid.normalise[static_cast<std::size_t>(normalise)]),
-        cache);
+        search, splits, grid.normalise[static_cast<std::size_t>(normalise)], cache);
     const bool many = std::ssize(missing) >= thread_count(search.threads);
     parallel_for(std::ssize(missing), many ? search.threads : 1, [&](Index item) {
       if (stop) return;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "coterie/math/parallel.hpp"
-#include "coterie/mtmkl/range.hpp"
 #include "coterie/stats/scores.hpp"
 
 namespace coterie {
@@ -19,25 +18,18 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 class Walker {
  public:
-  Walker(const Fold& fold, const Dataset& data, const TrainSettings& settings, double memory,
+  Walker(const Fold& fold, const Dataset& data, const Settings& settings, double memory,
          const PathHooks& hooks)
       : fold_(fold), data_(data), settings_(settings), memory_(memory), hooks_(hooks) {}
 
   MtmklProblem problem(double lambda) const {
-    const Prepared& p = fold_.prepared;
-    check_penalty(p.graph, lambda, names_in(p.data.tasks));
-    return {p.grams.tasks, p.y, p.C, lambda, p.graph, p.weights};
+    return joint_problem(fold_.train, fold_.train.set.C, lambda, settings_.norm);
   }
 
   // The point at lambda, started from the one above it. Nothing when it was stopped.
   std::optional<PathPoint> take(double lambda, const PathPoint* above, int threads) {
     if (hooks_.known)
       if (std::optional<PathPoint> found = hooks_.known(lambda)) return found;
-    FitSettings fit_settings;
-    fit_settings.gap_tolerance = settings_.tolerance;
-    fit_settings.max_outer_steps = settings_.max_steps;
-    fit_settings.threads = threads;
-    fit_settings.memory = memory_;
     WarmStart start;
     if (above) {
       start.theta = above->fit.theta;
@@ -47,8 +39,8 @@ class Walker {
     PathPoint point;
     point.lambda = lambda;
     point.fit = fit(
-        problem(lambda), fit_settings, [&](const Progress&) { return !stop_.load() && report(); },
-        start);
+        problem(lambda), fit_settings_of(settings_, threads, memory_),
+        [&](const Progress&) { return !stop_.load() && report(); }, start);
     if (stop_) return {};
     point.train_accuracy = mean_accuracy(point.fit, fold_.split.train);
     point.held_out_accuracy = mean_accuracy(point.fit, fold_.split.rest);
@@ -85,7 +77,7 @@ class Walker {
 
   const Fold& fold_;
   const Dataset& data_;
-  const TrainSettings& settings_;
+  const Settings& settings_;
   double memory_;
   const PathHooks& hooks_;
   std::mutex mutex_;
@@ -161,11 +153,9 @@ Changes changes_between(Index tasks, const Groups& lower, const Groups& upper) {
   return {common - std::ssize(upper), common - std::ssize(lower)};
 }
 
-LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+LambdaPath walk_path(const Fold& fold, const Dataset& data, const Settings& settings,
                      const PathSettings& path_settings, int threads, const PathHooks& hooks) {
   LambdaPath path;
-  const Prepared& p = fold.prepared;
-  check_costs(p.grams.tasks, p.C, p.kernels, p.data.tasks);
   Walker walker(fold, data, settings, path_settings.memory / thread_count(threads), hooks);
   std::optional<PathPoint> common = walker.take(infinite, nullptr, threads);
   if (common) {

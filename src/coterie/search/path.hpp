@@ -45,7 +45,7 @@ struct PathHooks {
   std::function<void(const PathPoint&)> keep;                    // one call at a time
 };
 
-LambdaPath walk_path(const Fold& fold, const Dataset& data, const TrainSettings& settings,
+LambdaPath walk_path(const Fold& fold, const Dataset& data, const Settings& settings,
                      const PathSettings& path, int threads, const PathHooks& hooks = {});
 
 // Groups that form and break when lambda rises from the lower partition's to the upper one's.

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "coterie/data/planted.hpp"
-#include "coterie/mtmkl/predict.hpp"
+#include "coterie/model/predict.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/cross_validation.hpp"
 #include "coterie/search/stability.hpp"
@@ -37,8 +37,8 @@ Dataset three_classes() {
   return cast_into_tasks(std::move(samples), Casting::one_vs_one);
 }
 
-TrainSettings small_settings() {
-  TrainSettings settings;
+Settings small_settings() {
+  Settings settings;
   settings.kernels = "linear gauss:1,2,4@f1-f4 gauss:1,2,4";
   settings.tolerance = 1e-9;
   return settings;
@@ -99,12 +99,12 @@ class Slicing : public ::testing::TestWithParam<std::tuple<const char*, const ch
 TEST_P(Slicing, EqualsRefittingFromRawRows) {
   const auto [scale, normalise, weight] = GetParam();
   for (const Dataset& data : {planted(), three_classes()}) {
-    TrainSettings settings = small_settings();
+    Settings settings = small_settings();
     settings.scale = scale;
     settings.normalise = normalise;
     settings.class_weight = weight;
     settings.lambda = "0.2max";
-    const TrainExtras extras;
+    const Extras extras;
     const std::vector<Split> splits = fold_tasks(data, 3, 5);
     const SearchData search{data, settings, extras, 1, Storage::stored, 1};
     const std::vector<Vector> scores = cross_validated_scores(search, splits);
@@ -136,10 +136,10 @@ INSTANTIATE_TEST_SUITE_P(AllWays, Slicing,
 // Held-out rows that are absurd must not touch the training side: its scaling, divisors and fit.
 TEST(Slicing, NothingLeaksFromHeldOutRows) {
   Dataset data = planted();
-  TrainSettings settings = small_settings();
-  settings.scale = "standard";
-  settings.normalise = "variance";
-  const TrainExtras extras;
+  Settings settings = small_settings();
+  settings.scale = Scale::standard;
+  settings.normalise = Normalisation::variance();
+  const Extras extras;
   const std::vector<Split> splits = fold_tasks(data, 3, 5);
   const auto fit_of_first_fold = [&] {
     const SearchData search{data, settings, extras, 1, Storage::stored, 1};
@@ -159,8 +159,8 @@ TEST(Slicing, NothingLeaksFromHeldOutRows) {
 
 TEST(Slicing, StoredAndComputedKernelsGiveTheSameBits) {
   const Dataset data = planted();
-  const TrainSettings settings = small_settings();
-  const TrainExtras extras;
+  const Settings settings = small_settings();
+  const Extras extras;
   const std::vector<Split> splits = fold_tasks(data, 3, 5);
   std::vector<std::vector<Vector>> scores;
   for (const Storage storage : {Storage::stored, Storage::on_demand}) {
@@ -174,8 +174,8 @@ TEST(Slicing, StoredAndComputedKernelsGiveTheSameBits) {
 
 struct Searched {
   Dataset data = planted();
-  TrainSettings settings = small_settings();
-  TrainExtras extras;
+  Settings settings = small_settings();
+  Extras extras;
   std::vector<Split> splits = fold_tasks(data, 3, 5);
   Grid grid = parse_grid({"0.25,4", "0,0.3max,inf", "1,inf", "cosine,tail:2"});
 
@@ -213,7 +213,7 @@ TEST(GridScores, AreThoseOfSingleFits) {
   }
   Index compared = 0;
   for (const GridPoint& point : all_points(searched.grid)) {
-    const TrainSettings settings = settings_at(searched.settings, searched.grid, point);
+    const Settings settings = settings_at(searched.settings, searched.grid, point);
     const SearchData search{searched.data, settings, searched.extras, 4, Storage::stored, 1};
     const std::vector<Vector> f = cross_validated_scores(search, searched.splits);
     for (std::size_t k = 0; k < searched.splits.size(); ++k)
@@ -368,8 +368,8 @@ TEST(Choice, RefinementStaysAroundWhatItIsGiven) {
 
 struct Walked {
   Dataset data = planted(6, 40, 11);
-  TrainSettings settings;
-  TrainExtras extras;
+  Settings settings;
+  Extras extras;
   Split split;
   Fold fold;
   LambdaPath path;
@@ -457,7 +457,7 @@ TEST(Path, OnceAllShareTheyShareForGood) {
 
 TEST(Path, EndsWithTheTasksByThemselvesAndBeginsWithOneKernel) {
   const Walked walked;
-  TrainSettings settings = walked.settings;
+  Settings settings = walked.settings;
   for (const char* lambda : {"inf", "0"}) {
     settings.lambda = lambda;
     const Fit alone = fit_prepared(walked.fold.prepared, settings, 1).fit;

@@ -13,33 +13,31 @@ namespace coterie {
 
 namespace {
 
-ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
+ResampledPath resample_path(const Fold& fold, const Settings& settings,
                             const std::vector<double>& shares, std::uint64_t seed, int threads,
                             double memory, const std::atomic<bool>& stop) {
-  const Prepared& whole = fold.prepared;
-  Dataset rows = whole.data;  // strata need only the rows of tasks
+  const Prepared& whole = fold.train;
+  Dataset rows = whole.set.data;  // strata need only the rows of tasks
   Index last = 0;
   for (const Task& task : rows.tasks)
     for (const Index row : task.rows) last = std::max(last, row);
   rows.X.resize(last + 1, 0);
   const std::vector<std::vector<Index>> drawn = resample_tasks(rows, seed);
-  std::vector<TaskGrams> grams;
-  std::vector<Vector> y, C;
+  Prepared sample;
+  sample.set.data = subset(rows, drawn);
+  sample.set.graph = whole.set.graph;
+  sample.grams.kernels = whole.grams.kernels;
   for (std::size_t t = 0; t < drawn.size(); ++t) {
-    grams.push_back(slice(whole.grams.tasks[t], drawn[t]));
-    y.emplace_back(whole.y[t](drawn[t]));
-    C.emplace_back(whole.C[t](drawn[t]));
+    sample.grams.tasks.push_back(slice(whole.grams.tasks[t], drawn[t]));
+    sample.set.y.emplace_back(whole.set.y[t](drawn[t]));
+    sample.set.C.emplace_back(whole.set.C[t](drawn[t]));
   }
-  FitSettings fit_settings;
-  fit_settings.gap_tolerance = settings.tolerance;
-  fit_settings.max_outer_steps = settings.max_steps;
-  fit_settings.threads = threads;
-  fit_settings.memory = memory;
+  const FitSettings how = fit_settings_of(settings, threads, memory);
   const auto go_on = [&](const Progress&) { return !stop.load(); };
-  MtmklProblem problem{grams,        y, C, std::numeric_limits<double>::infinity(), whole.graph,
-                       whole.weights};
+  MtmklProblem problem =
+      joint_problem(sample, sample.set.C, std::numeric_limits<double>::infinity(), settings.norm);
   Workspace workspace;
-  Fit found = fit(problem, fit_settings, go_on, {}, &workspace);
+  Fit found = fit(problem, how, go_on, {}, &workspace);
   const double largest = lambda_max(problem, found);
   WarmStart start{found.theta, found.alpha, {}};
   ResampledPath path;
@@ -47,7 +45,7 @@ ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
     if (stop) return {};
     problem.lambda = share * largest;
     if (largest > 0) {
-      found = fit(problem, fit_settings, go_on, start, &workspace);
+      found = fit(problem, how, go_on, start, &workspace);
       start = {found.theta, found.alpha, found.nu};
     }
     path.push_back(found.groups);
@@ -57,7 +55,7 @@ ResampledPath resample_path(const Fold& fold, const TrainSettings& settings,
 
 }  // namespace
 
-Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
+Stability resample_paths(const Fold& fold, const Settings& settings, double smallest_share,
                          Index points, Index resamples, std::uint64_t seed, int threads,
                          const StabilityHooks& hooks, double memory) {
   Stability out;

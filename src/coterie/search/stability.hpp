@@ -26,7 +26,7 @@ struct StabilityHooks {
 };
 
 // Resamples are those of the training side of the fold. `memory` bounds the bytes of kernel values, which changes no bit.
-Stability resample_paths(const Fold& fold, const TrainSettings& settings, double smallest_share,
+Stability resample_paths(const Fold& fold, const Settings& settings, double smallest_share,
                          Index points, Index resamples, std::uint64_t seed, int threads,
                          const StabilityHooks& hooks = {},
                          double memory = std::numeric_limits<double>::infinity());

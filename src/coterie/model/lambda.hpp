@@ -1,0 +1,37 @@
+// How strongly tasks are drawn together: a number >= 0, infinite for one kernel for all tasks, or a share of lambda_max,
+// docs/maths.md (19).
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coterie {
+
+struct Lambda {
+  double value = 0;
+  bool relative = false;  // `value` is a share of lambda_max
+
+  Lambda() = default;
+  template <typename Number>
+  requires std::integral<Number> || std::floating_point<Number> Lambda(Number number)
+      : value(static_cast<double>(number)) {}  // NOLINT(*-explicit-*): = 3
+  template <std::convertible_to<std::string_view> Text>
+  Lambda(const Text& text) : Lambda(from(text)) {}  // NOLINT(*-explicit-*): = "0.1max"
+
+  static Lambda share(double part) {
+    Lambda lambda(part);
+    lambda.relative = true;
+    return lambda;
+  }
+  static Lambda infinite() { return {std::numeric_limits<double>::infinity()}; }
+  static Lambda from(std::string_view text);  // throws InputError for other text
+  bool operator==(const Lambda&) const = default;
+};
+
+std::optional<Lambda> lambda_from(std::string_view text);  // "3", "inf", "0.1max"
+std::string to_string(const Lambda& lambda);
+
+}  // namespace coterie

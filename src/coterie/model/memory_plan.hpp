@@ -1,0 +1,27 @@
+// What a fit needs of memory, known before it starts.
+//
+// Kernel values are computed where they are needed and kept while there is room (mixed_gram.hpp); with less room they are
+// computed more often. The answer has the same bits either way.
+#pragma once
+
+#include "coterie/data/dataset.hpp"
+#include "coterie/model/train.hpp"
+
+namespace coterie {
+
+struct MemoryPlan {
+  double fixed = 0;    // bytes: data, model, pair duals, work space, the program itself
+  double least = 0;    // bytes for kernel values without which nothing goes
+  double all = 0;      // bytes of the kernel values if every sample mattered
+  double kernels = 0;  // bytes that kernel values may take beyond that: what the budget leaves
+  bool keeps_all() const { return kernels >= all; }
+};
+
+// Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
+MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
+                       int threads, double budget);
+
+// "512 MB", "1.5 GB".
+std::string bytes_text(double bytes);
+
+}  // namespace coterie

@@ -1,0 +1,83 @@
+#include "coterie/model/model.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace coterie {
+
+namespace {
+
+// Eigen's == asks for equal sizes; here different sizes are different values.
+template <typename A>
+bool same(const A& a, const A& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols() && a == b;
+}
+
+}  // namespace
+
+bool TaskModel::operator==(const TaskModel& o) const {
+  return std::tie(name, negative, positive, n, C, bias, objective, support, sample, calibration) ==
+             std::tie(o.name, o.negative, o.positive, o.n, o.C, o.bias, o.objective, o.support,
+                      o.sample, o.calibration) &&
+         same(theta, o.theta) && same(alpha, o.alpha) && same(y, o.y) && same(w, o.w) &&
+         same(shared, o.shared);
+}
+
+bool Certificate::operator==(const Certificate& o) const {
+  return std::tie(primal, dual, gap, bound, scale_floor, lambda, lambda_max, complete, graph, claim,
+                  status, outer_steps) == std::tie(o.primal, o.dual, o.gap, o.bound, o.scale_floor,
+                                                   o.lambda, o.lambda_max, o.complete, o.graph,
+                                                   o.claim, o.status, o.outer_steps) &&
+         same(nu, o.nu);
+}
+
+bool Model::operator==(const Model& o) const {
+  return std::tie(settings, features, scaling, kernels, casting, classes, training_row,
+                  training_rows, tasks, groups, certificate, fingerprint,
+                  extensions) == std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting,
+                                          o.classes, o.training_row, o.training_rows, o.tasks,
+                                          o.groups, o.certificate, o.fingerprint, o.extensions) &&
+         same(divisors, o.divisors) && same(support_vectors, o.support_vectors);
+}
+
+bool is_calibrated(const TaskModel& task) {
+  return task.calibration.kind != Calibration::Kind::none;
+}
+
+bool is_calibrated(const Model& model) {
+  return !model.tasks.empty() && std::ranges::all_of(model.tasks, [](const TaskModel& task) {
+    return is_calibrated(task);
+  });
+}
+
+bool has_calibration(const Model& model) {
+  return std::ranges::any_of(model.tasks,
+                             [](const TaskModel& task) { return is_calibrated(task); });
+}
+
+TaskGraph edges_of(const Extension& extension) {
+  if (!extension.certificate.complete) return extension.certificate.graph;
+  TaskGraph edges;
+  for (Index s = extension.base_tasks; s < extension.base_tasks + extension.tasks; ++s)
+    for (Index t = 0; t < s; ++t) edges.push_back({t, s, 1});
+  return edges;
+}
+
+Model base_of(const Model& model) {
+  Model base = model;
+  if (model.extensions.empty()) return base;
+  const Index tasks = model.extensions.front().base_tasks;
+  base.tasks.resize(static_cast<std::size_t>(tasks));
+  for (std::vector<Index>& group : base.groups)
+    std::erase_if(group, [tasks](Index t) { return t >= tasks; });
+  std::erase_if(base.groups, [](const std::vector<Index>& group) { return group.empty(); });
+  for (const Extension& extension : model.extensions) base.training_rows -= extension.rows;
+  const Index vectors =
+      std::ranges::lower_bound(base.training_row, base.training_rows) - base.training_row.begin();
+  base.training_row.resize(static_cast<std::size_t>(vectors));
+  base.support_vectors.conservativeResize(vectors, Eigen::NoChange);
+  base.extensions.clear();
+  return base;
+}
+
+}  // namespace coterie

@@ -1,0 +1,241 @@
+// What surrounds the solver: settings, predictions, and the checker, which must notice every false proof.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+#include "coterie/math/random.hpp"
+#include "coterie/model/predict.hpp"
+#include "coterie/model/random_problem.hpp"
+#include "coterie/model/train.hpp"
+#include "coterie/model/verify.hpp"
+
+namespace coterie {
+namespace {
+
+template <typename F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Settings, EveryBadValueIsNamedWithItsRule) {
+  const auto with = [](const std::function<void(Settings&)>& change) {
+    Settings settings;
+    change(settings);
+    return message_of([&] { validate(settings); });
+  };
+  EXPECT_EQ(with([](Settings& s) { s.C = 0; }), "--C is '0'; it must be a number > 0.");
+  EXPECT_EQ(with([](Settings& s) { s.norm = 0.5; }),
+            "--norm is '0.5'; it must be a number >= 1, or inf.");
+  EXPECT_EQ(with([](Settings& s) { s.scale = "big"; }),
+            "--scale is 'big'; it must be 'none', 'standard' or 'minmax'.");
+  EXPECT_EQ(with([](Settings& s) { s.class_weight = "x"; }),
+            "--class-weight is 'x'; it must be 'none' or 'balanced'.");
+  EXPECT_EQ(with([](Settings& s) { s.tolerance = -1; }),
+            "--tolerance is '-1'; it must be a number > 0.");
+  EXPECT_EQ(with([](Settings& s) { s.solver = "magic"; }),
+            "--solver is 'magic'; it must be 'newton', or 'published' (the paper's, which does not "
+            "converge).");
+  EXPECT_EQ(with([](Settings& s) { s.max_steps = 0; }),
+            "--max-steps is '0'; it must be a whole number >= 1.");
+  for (const char* const bad : {"-1", "x", "0.1mx", "nan", "", "1e999", "-0.1max", "infmax"})
+    EXPECT_NE(
+        with([&](Settings& s) { s.lambda = bad; }).find("--lambda is '" + std::string(bad) + "'"),
+        std::string::npos)
+        << bad;
+  EXPECT_EQ(with([](Settings&) {}), "no error");
+}
+
+TEST(Settings, LambdaIsANumberOrAShareOfItsLargest) {
+  EXPECT_EQ(parse_lambda("2.5").value, 2.5);
+  EXPECT_FALSE(parse_lambda("2.5").relative);
+  EXPECT_TRUE(std::isinf(parse_lambda("inf").value));
+  EXPECT_TRUE(parse_lambda("0.1max").relative);
+  EXPECT_EQ(parse_lambda("0.1max").value, 0.1);
+  EXPECT_EQ(parse_lambda("max").value, 1);
+}
+
+TEST(Train, RejectsACostForAnUnknownTask) {
+  const RandomProblem problem = random_problem(1, Oddity::none);
+  Extras extras;
+  extras.task_C = {{"nobody", 2}};
+  EXPECT_NE(
+      message_of([&] { prepare(problem.data, problem.settings, extras, 1); }).find("'nobody'"),
+      std::string::npos);
+  extras.task_C = {{"t1", -2}};
+  EXPECT_NE(message_of([&] {
+              prepare(problem.data, problem.settings, extras, 1);
+            }).find("C must be a number > 0"),
+            std::string::npos);
+}
+
+TEST(Train, CostsOfTasksAndClassesAreHonoured) {
+  RandomProblem problem = random_problem(2, Oddity::none);
+  problem.settings.class_weight = ClassWeight::balanced;
+  problem.settings.C = 3;
+  Extras extras;
+  extras.task_C = {{"t1", 7}};
+  const Prepared prepared = prepare(problem.data, problem.settings, extras, 1);
+  for (std::size_t t = 0; t < prepared.set.y.size(); ++t) {
+    const double C = t == 0 ? 7 : 3;
+    const double n = static_cast<double>(prepared.set.y[t].size());
+    double positive = 0;
+    double negative = 0;
+    for (Index i = 0; i < prepared.set.y[t].size(); ++i)
+      (prepared.set.y[t][i] > 0 ? positive : negative) += prepared.set.C[t][i];
+    EXPECT_NEAR(positive, C * n / 2, 1e-9 * C * n);  // both classes weigh the same
+    EXPECT_NEAR(negative, C * n / 2, 1e-9 * C * n);
+  }
+}
+
+// On its own training samples a model gives the decision values of the dual solution, from kernel_value and plain loops.
+TEST(Predict, DecisionValuesFollowTheirDefinition) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    RandomProblem problem = random_problem(seed, Oddity::none);
+    problem.settings.scale = seed % 2 ? "standard" : "minmax";
+    problem.settings.kernels = "gauss:1 gauss:0.5@f1-f2 linear:raw";
+    problem.settings.normalise = seed % 3 ? "cosine" : "variance";
+    const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
+    const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
+    const Model model = make_model(prepared, problem.settings, fitted, "");
+    for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+      const TaskModel& task = model.tasks[t];
+      const Vector f =
+          decision_values(model, static_cast<Index>(t),
+                          problem.data.X.topRows(std::min<Index>(20, problem.data.X.rows())));
+      for (Index i = 0; i < f.size(); ++i) {
+        const Vector x = prepared.set.data.X.row(i);  // scaled
+        double expected = task.bias;
+        for (std::size_t m = 0; m < model.kernels.size(); ++m)
+          for (std::size_t k = 0; k < task.support.size(); ++k)
+            expected += task.theta[static_cast<Index>(m)] / model.divisors[static_cast<Index>(m)] *
+                        task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)] *
+                        kernel_value(model.kernels[m], x,
+                                     model.support_vectors.row(task.support[k]).transpose());
+        EXPECT_NEAR(f[i], expected, 1e-9 * (1 + std::abs(expected)));
+      }
+    }
+  }
+}
+
+TEST(Predict, VotesWithTiesBrokenByScores) {
+  Model model;
+  model.casting = Casting::one_vs_one;
+  model.classes = {"a", "b", "c"};
+  for (const auto& [negative, positive] :
+       {std::pair{"a", "b"}, std::pair{"a", "c"}, std::pair{"b", "c"}}) {
+    TaskModel task;
+    task.negative = negative;
+    task.positive = positive;
+    model.tasks.push_back(task);
+  }
+  Matrix scores(3, 3);
+  scores << -1, -1, 5,  // a beats b and c
+      1, -0.5, 0.2,     // b, a, c one vote each; sums a -0.5, b 0.8, c -0.3
+      1, 1, 1;          // c beats a and b
+  EXPECT_EQ(vote(model, scores), (std::vector<Index>{0, 1, 2}));
+  model.casting = Casting::one_vs_rest;
+  for (std::size_t c = 0; c < 3; ++c) model.tasks[c].positive = model.classes[c];
+  EXPECT_EQ(vote(model, scores), (std::vector<Index>{2, 0, 0}));
+  model.classes.emplace_back("d");  // no task stands for it
+  EXPECT_EQ(vote(model, -scores.array().abs().matrix()), (std::vector<Index>{0, 2, 0}));
+}
+
+class Checker : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    problem_ = random_problem(42, Oddity::none);
+    problem_.settings.lambda = "0.2max";
+    problem_.settings.C = 2;
+    problem_.settings.norm = 1;
+    problem_.settings.kernels = "gauss:1 gauss:3 linear";
+    const Prepared prepared = prepare(problem_.data, problem_.settings, {}, 1);
+    model_ =
+        make_model(prepared, problem_.settings, fit_prepared(prepared, problem_.settings, 1), "");
+    ASSERT_GE(model_.tasks.size(), 2U);
+    ASSERT_TRUE(verify(model_, problem_.data).findings.empty());
+  }
+
+  void expect_noticed(const std::function<void(Model&)>& change, const std::string& text) const {
+    Model changed = model_;
+    change(changed);
+    const Verification check = verify(changed, problem_.data);
+    std::string all;
+    for (const std::string& finding : check.findings) all.append(finding).append("; ");
+    EXPECT_NE(all.find(text), std::string::npos) << "findings: " << all;
+  }
+
+  RandomProblem problem_;
+  Model model_;
+};
+
+TEST_F(Checker, NoticesEveryFalseProof) {
+  expect_noticed([](Model& m) { m.certificate.primal *= 1.001; }, "the objective is");
+  expect_noticed([](Model& m) { m.certificate.dual -= 0.01; }, "the dual value is");
+  expect_noticed([](Model& m) { m.tasks[0].theta[0] += 0.1; }, "do not add up to 1");
+  expect_noticed([](Model& m) { m.tasks[1].bias += 0.5; }, "the objective is");
+  expect_noticed([](Model& m) { m.tasks[0].alpha *= 2; }, "leaves its box");
+  expect_noticed([](Model& m) { m.tasks[0].alpha[0] *= 0.5; }, "y'alpha of task 't1' is not 0");
+  expect_noticed([](Model& m) { m.tasks[0].y = -m.tasks[0].y; }, "has another label");
+  expect_noticed([](Model& m) { m.support_vectors(0, 0) += 1e-9; }, "differs from its row");
+  expect_noticed([](Model& m) { m.training_row[0] += 1; }, "another row of the data");
+  expect_noticed([](Model& m) { m.certificate.nu *= 100; }, "leaves its ball");
+  expect_noticed([](Model& m) { m.certificate.nu.setZero(); }, "the dual value is");
+  expect_noticed([](Model& m) { m.settings.tolerance = 1e-14; }, "above the tolerance");
+  expect_noticed([](Model& m) { m.divisors[0] = 2; },
+                 "the divisor of kernel gauss:1 is 1, not 2 as stated");
+  expect_noticed([](Model& m) { m.settings.lambda = "7"; }, "not 7 as the settings say");
+  expect_noticed([](Model& m) { m.settings.normalise = Normalisation::variance(); },
+                 "the divisor of kernel");
+  expect_noticed(
+      [](Model& m) {
+        m.groups = {{}};
+        for (std::size_t t = 0; t < m.tasks.size(); ++t)
+          m.groups[0].push_back(static_cast<Index>(t));
+        m.tasks[1].theta = Vector::Unit(3, 2);
+        m.tasks[0].theta = Vector::Unit(3, 1);
+      },
+      "a group are not equal");
+}
+
+TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
+  for (const char* const normalise : {"variance", "tail:2"}) {
+    for (const char* const scale : {"standard", "minmax"}) {
+      RandomProblem problem = random_problem(43, Oddity::none);
+      problem.settings.kernels = "gauss:1 gauss:3 linear";
+      problem.settings.normalise = normalise;
+      problem.settings.scale = scale;
+      problem.settings.lambda = "0.1max";
+      const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
+      Model model =
+          make_model(prepared, problem.settings, fit_prepared(prepared, problem.settings, 1), "");
+      for (const std::string& finding : verify(model, problem.data).findings)
+        ADD_FAILURE() << finding;
+      model.scaling.shift[0] += 0.01;
+      EXPECT_NE(verify(model, problem.data).findings.at(0).find("the scaling of feature 'f1'"),
+                std::string::npos);
+    }
+  }
+}
+
+TEST_F(Checker, RejectsOtherData) {
+  Dataset fewer = problem_.data;
+  fewer.tasks.pop_back();
+  EXPECT_NE(message_of([&] { verify(model_, fewer); }).find("verify needs the training data"),
+            std::string::npos);
+  Dataset renamed = problem_.data;
+  renamed.features[0] = "other";
+  EXPECT_NE(message_of([&] { verify(model_, renamed); }).find("features of the data"),
+            std::string::npos);
+  Dataset moved = problem_.data;
+  moved.X.array() += 0.25;
+  EXPECT_FALSE(verify(model_, moved).findings.empty());
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,152 @@
+// What a user chooses for one fit. visit_fields is the one list of the fields: validation, the command line, JSON, model files
+// and the reference page walk it. Every type of a setting has one parser (`read_text`) and one printer (`text_of`).
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "coterie/baseline/loss.hpp"
+#include "coterie/data/scaling.hpp"
+#include "coterie/kernel/gram.hpp"
+#include "coterie/model/method.hpp"
+#include "coterie/mtmkl/fit.hpp"
+
+namespace coterie {
+
+// A setting that breaks its rule. In the text, as in those of other errors, members of settings stand between backquotes: a program
+// shows its own names for them.
+class SettingError : public InputError {
+ public:
+  SettingError(std::string field, std::string value, std::string rule);
+  std::string field;  // the member's name
+  std::string value;
+  std::string rule;  // in words: what is allowed
+};
+
+using Scale = Scaling::Kind;
+
+enum class ClassWeight { none, balanced };
+
+// What linear methods are linear in: the features, or features that stand for the mean of the kernels, at most `rank`.
+struct Mapping {
+  bool mapped = false;
+  Index rank = 300;
+  static Mapping none() { return {}; }
+  static Mapping kernels(Index rank = 300) { return {true, rank}; }
+  bool operator==(const Mapping&) const = default;
+};
+
+struct Settings {
+  double C = 1;
+  Lambda lambda = Lambda::share(0.1);
+  double norm = 1;
+  Kernels kernels = paper_kernels();
+  Normalisation normalise = {};
+  std::optional<Scale> scale = {};  // none given: what suits the method (usual_scale)
+  ClassWeight class_weight = ClassWeight::none;
+  double tolerance = 1e-4;
+  Solver solver = Solver::newton;
+  Index max_steps = 100;
+  MethodRef method = {};  // what follows belongs to methods other than the main one
+  Parameters parameters = {};
+  Loss loss = Loss::squared_hinge;
+  Mapping map = {};
+  bool operator==(const Settings&) const = default;
+};
+
+// Calls f(name, member, help, rule) for every field: `rule` says in words what values are allowed.
+template <typename AnySettings, typename F>
+void visit_fields(AnySettings& s, F&& f) {
+  f("C", s.C, "cost of a training error: upper bound of every alpha", "a number > 0");
+  f("lambda", s.lambda, "how strongly tasks are drawn together",
+    "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'");
+  f("norm", s.norm,
+    "p of the constraint ||theta||_p <= 1 on kernel weights; 1 gives few kernels, inf equal "
+    "weights",
+    "a number >= 1, or inf");
+  f("kernels", s.kernels,
+    "base kernels: linear, poly:degree[:offset], gauss:width,..., laplace:width,..., chi2, "
+    "precomputed:FILE, each with ':raw' (not normalised) and '@f1-f8+f12' (columns) as wanted",
+    "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
+  f("normalise", s.normalise, "scale of the kernels",
+    "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");
+  f("scale", s.scale,
+    "scaling of the features, learnt on the training data; when it is not given, linear methods "
+    "have 'standard' and others 'none'",
+    "'none', 'standard' or 'minmax'");
+  f("class-weight", s.class_weight, "weights of the two classes in C", "'none' or 'balanced'");
+  f("tolerance", s.tolerance, "relative duality gap at which the fit is done", "a number > 0");
+  f("solver", s.solver, "algorithm",
+    "'newton', or 'published' (the paper's, which does not converge)");
+  f("max-steps", s.max_steps, "outer steps after which the solver gives up", "a whole number >= 1");
+  f("method", s.method, "what is learnt: coterie, or a method to compare it with",
+    "a name that `coterie methods` lists");
+  f("parameters", s.parameters, "of methods other than coterie; those not given have defaults",
+    "such as 'lambda=0.1 clusters=3', as listed by `coterie methods`");
+  f("loss", s.loss, "of linear methods", "'squared-hinge', 'logistic' or 'square'");
+  f("map", s.map,
+    "what linear methods are linear in: the features, or features that stand for the mean of the "
+    "kernels, at most so many",
+    "'none', or 'kernels[:rank]' with a whole rank >= 1, 300 unless given");
+}
+
+// The value of a setting as text, which `read_text` gives back.
+std::string text_of(double value);
+std::string text_of(Index value);
+std::string text_of(const Lambda& lambda);
+std::string text_of(const Kernels& kernels);
+std::string text_of(const Normalisation& normalisation);
+std::string text_of(const std::optional<Scale>& scale);  // nothing where none is given
+std::string text_of(ClassWeight weight);
+std::string text_of(Solver solver);
+std::string text_of(const MethodRef& method);
+std::string text_of(const Parameters& parameters);
+std::string text_of(Loss loss);
+std::string text_of(const Mapping& map);
+
+// False for text that breaks the rule; the grammars of kernels and methods throw InputError that says more.
+bool read_text(std::string_view text, double& value);
+bool read_text(std::string_view text, Index& value);
+bool read_text(std::string_view text, Lambda& lambda);
+bool read_text(std::string_view text, Kernels& kernels);
+bool read_text(std::string_view text, Normalisation& normalisation);
+bool read_text(std::string_view text, std::optional<Scale>& scale);
+bool read_text(std::string_view text, ClassWeight& weight);
+bool read_text(std::string_view text, Solver& solver);
+bool read_text(std::string_view text, MethodRef& method);
+bool read_text(std::string_view text, Parameters& parameters);
+bool read_text(std::string_view text, Loss& loss);
+bool read_text(std::string_view text, Mapping& map);
+
+// The member that a field of visit_fields is: "class_weight" of "class-weight".
+std::string member_name(std::string_view field);
+
+// Reads a field. Throws SettingError, or InputError of a grammar.
+template <typename Value>
+void read_field(std::string_view field, std::string_view text, std::string_view rule,
+                Value& value) {
+  if (!read_text(text, value))
+    throw SettingError(member_name(field), std::string(text), std::string(rule));
+}
+
+// Throws SettingError for a value that breaks its rule, parameters of the method included.
+void validate(const Settings& settings);
+
+// The settings with all that the method decides: its lambda, parameters that were not given, the scaling that suits it.
+Settings in_full(Settings settings);
+
+// The method's parameters with the values of the settings over its defaults. Throws InputError for names that the method does not have
+// and values that its rules forbid.
+Parameters parameters_of(const Settings& settings);
+
+// Whether the problem at these settings is convex: the answer then does not depend on where a fit begins.
+bool is_convex(const Settings& settings);
+
+// The settings, by their names in visit_fields, that mean nothing for the method of these.
+std::vector<std::string> unused_fields(const Settings& settings);
+
+}  // namespace coterie

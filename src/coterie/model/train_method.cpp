@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "coterie/baseline/plain.hpp"
+#include "coterie/model/train.hpp"
+#include "coterie/mtmkl/range.hpp"
+
+namespace coterie {
+
+namespace {
+
+void check_extras(const Method& method, const Extras& extras) {
+  if (!extras.complete && !method.is_main())
+    throw InputError(fmt::format(
+        "`task_graph` belongs to the method coterie; {} has no use for it.", method.name));
+  if (!extras.task_C.empty() && (method.is_linear() || method.pools))
+    throw InputError(
+        fmt::format("`task_C`: tasks of the method {} have no C of their own.", method.name));
+}
+
+LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::vector<Index>& rows,
+                             const Settings& settings) {
+  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), -1);  // of a row in X
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    place[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
+  Settings unit = settings;  // losses are means over the samples of a task: C has no part in them
+  unit.C = 1;
+  LinearProblem problem;
+  problem.loss = settings.loss;
+  problem.c = sample_costs(data, unit, {});
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    std::vector<Index> places;
+    for (const Index row : data.tasks[t].rows)
+      places.push_back(place[static_cast<std::size_t>(row)]);
+    problem.X.emplace_back(X(places, Eigen::all));
+    problem.y.push_back(data.tasks[t].y);
+    problem.c[t] /= static_cast<double>(data.tasks[t].size());
+  }
+  return problem;
+}
+
+LinearTraining prepare_linear(Dataset data, const Settings& settings, const Extras& extras,
+                              int threads) {
+  LinearTraining out;
+  if (settings.map.mapped) {
+    Prepared prepared = prepare(std::move(data), settings, extras, threads);
+    const Dataset& scaled = prepared.set.data;
+    const std::vector<Index> rows = rows_used(scaled);
+    MappedRows mapped = map_features(scaled.X, rows, prepared.grams.kernels,
+                                     prepared.grams.divisors, settings.map.rank, threads);
+    out.map = std::move(mapped.map);
+    out.problem = linear_problem(scaled, mapped.phi, rows, settings);
+    out.set = std::move(prepared.set);
+    out.grams = std::move(prepared.grams);
+    return out;
+  }
+  check_dataset(data);
+  const Scaling scaling = learn_scaling(*settings.scale, data);
+  Settings unit = settings;
+  unit.C = 1;
+  out.set = make_training_set(std::move(data), scaling, unit, extras);
+  const Dataset& scaled = out.set.data;
+  check_features(scaled);
+  std::vector<Index> rows(static_cast<std::size_t>(scaled.X.rows()));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  out.problem = linear_problem(scaled, scaled.X, rows, settings);
+  return out;
+}
+
+// Every task gets the model of the pool.
+Model share_pooled(Model model, const Dataset& tasks) {
+  const TaskModel pooled = model.tasks.front();
+  model.tasks.clear();
+  model.groups = {{}};
+  for (const Task& task : tasks.tasks) {
+    TaskModel copy = pooled;
+    copy.name = task.name;
+    copy.negative = task.negative;
+    copy.positive = task.positive;
+    copy.n = task.size();
+    model.groups.front().push_back(std::ssize(model.tasks));
+    model.tasks.push_back(std::move(copy));
+  }
+  model.casting = tasks.casting;
+  model.classes = tasks.classes;
+  return model;
+}
+
+// A linear model on mapped features as the expansion in kernels that it is.
+void expand_in_kernels(const LinearTraining& problem, const LinearFit& fit, Model& model) {
+  const std::vector<Index>& pivots = problem.map.pivots;
+  model.kernels = problem.grams.kernels;
+  model.divisors = problem.grams.divisors;
+  std::vector<Index> order(pivots.size());  // by row
+  std::iota(order.begin(), order.end(), Index{0});
+  std::ranges::sort(order, {}, [&](Index j) { return pivots[static_cast<std::size_t>(j)]; });
+  for (const Index j : order) model.training_row.push_back(pivots[static_cast<std::size_t>(j)]);
+  model.support_vectors = problem.set.data.X(model.training_row, Eigen::all);
+  const Index M = std::ssize(model.kernels);
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    TaskModel& task = model.tasks[t];
+    task.theta = Vector::Constant(M, 1.0 / static_cast<double>(M));
+    const Vector coefficients = coefficients_of(problem.map, fit.W.row(static_cast<Index>(t)));
+    std::vector<double> alpha, sign;
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const double value = coefficients[order[at]];
+      if (value == 0) continue;
+      task.support.push_back(static_cast<Index>(at));
+      task.sample.push_back(static_cast<Index>(at));
+      alpha.push_back(std::abs(value));
+      sign.push_back(value > 0 ? 1 : -1);
+    }
+    task.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
+    task.y = Eigen::Map<const Vector>(sign.data(), std::ssize(sign));
+  }
+}
+
+Model make_linear_model(const LinearTraining& problem, const Settings& settings,
+                        const LinearFit& fit, std::string fingerprint) {
+  const Dataset& data = problem.set.data;
+  Model model;
+  model.settings = in_full(settings);
+  model.features = data.features;
+  model.scaling = problem.set.scaling;
+  model.casting = data.casting;
+  model.classes = data.classes;
+  model.support_vectors = Matrix(0, data.X.cols());
+  model.training_rows = data.X.rows();
+  model.groups = fit.clusters;
+  model.fingerprint = std::move(fingerprint);
+  const bool mapped = problem.map.rank() > 0;
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    const Task& task = data.tasks[t];
+    const auto row = static_cast<Index>(t);
+    TaskModel out;
+    out.name = task.name;
+    out.negative = task.negative;
+    out.positive = task.positive;
+    out.n = task.size();
+    out.bias = fit.b[row];
+    out.objective = fit.task_objective[row];
+    if (!mapped) out.w = fit.W.row(row);
+    if (fit.shared.rows() > 0) out.shared = fit.shared.row(row);
+    model.tasks.push_back(std::move(out));
+  }
+  if (mapped) expand_in_kernels(problem, fit, model);
+
+  Certificate& proof = model.certificate;
+  proof.primal = fit.primal;
+  proof.dual = fit.dual;
+  proof.gap = fit.gap;
+  proof.bound = fit.bound;
+  proof.claim = fit.claim;
+  proof.nu = fit.nu;
+  proof.status = to_string(fit.status);
+  proof.outer_steps = fit.steps;
+  return model;
+}
+
+}  // namespace
+
+MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& extras,
+                             int threads) {
+  const Settings settings = in_full(given);
+  validate(settings);
+  const Method& method = *settings.method;
+  check_extras(method, extras);
+  if (method.is_linear()) return prepare_linear(std::move(data), settings, extras, threads);
+  if (!method.joint && settings.norm != 1)
+    throw InputError(fmt::format("`norm`: the method {} has norm 1 only.", method.name));
+  if (!method.pools) return prepare(std::move(data), settings, extras, threads);
+  check_dataset(data);
+  Pool out;
+  out.prepared = prepare(pool_tasks(data), settings, extras, threads);
+  out.tasks = std::move(data);
+  out.tasks.X.resize(0, 0);
+  return out;
+}
+
+const TrainingSet& training_set(const MethodProblem& problem) {
+  if (const Pool* pool = std::get_if<Pool>(&problem)) return pool->prepared.set;
+  if (const Prepared* prepared = std::get_if<Prepared>(&problem)) return prepared->set;
+  return std::get<LinearTraining>(problem).set;
+}
+
+const Grams& grams_of(const MethodProblem& problem) {
+  if (const Pool* pool = std::get_if<Pool>(&problem)) return pool->prepared.grams;
+  if (const Prepared* prepared = std::get_if<Prepared>(&problem)) return prepared->grams;
+  return std::get<LinearTraining>(problem).grams;
+}
+
+double linear_bytes(const Dataset& data, const Settings& settings) {
+  const auto d = static_cast<double>(
+      settings.map.mapped ? std::min(settings.map.rank, data.X.rows()) : data.X.cols());
+  double rows = static_cast<double>(data.X.rows());
+  for (const Task& task : data.tasks) rows += static_cast<double>(task.size());
+  const double T = static_cast<double>(data.tasks.size());
+  const double pairs = settings.method->has_pairs ? 4 * T * T / 2 : 0;
+  return 8 * (static_cast<double>(data.X.size()) + d * (rows + T * d + 20 * T + pairs));
+}
+
+Status MethodFit::status() const { return linear() ? linear()->status : kernel()->fit.status; }
+double MethodFit::gap() const { return linear() ? linear()->gap : kernel()->fit.gap; }
+double MethodFit::coarseness() const {
+  return linear() ? linear()->coarseness : kernel()->fit.coarseness;
+}
+Index MethodFit::steps() const { return linear() ? linear()->steps : kernel()->fit.outer_steps; }
+
+MethodFit fit_method(const Prepared& prepared, const std::vector<Vector>& C, const Settings& given,
+                     int threads, const ProgressCallback& progress, const MethodFit* start,
+                     double memory) {
+  const Settings settings = in_full(given);
+  const Method& method = *settings.method;
+  assert(!method.is_linear());
+  if (method.joint) return {fit_prepared(prepared, C, settings, threads, progress, memory)};
+  Fitted out;
+  out.lambda = settings.lambda.value;
+  WarmStart from;
+  if (start != nullptr) {
+    from.theta = start->kernel()->fit.theta;
+    from.alpha = start->kernel()->fit.alpha;
+  }
+  out.fit =
+      method.fit_kernel(joint_problem(prepared, C, out.lambda, settings.norm), settings.parameters,
+                        fit_settings_of(settings, threads, memory), progress, from);
+  return {std::move(out)};
+}
+
+MethodFit fit_method(const MethodProblem& problem, const Settings& settings, int threads,
+                     const ProgressCallback& progress, const MethodFit* start, double memory) {
+  if (const Prepared* prepared = std::get_if<Prepared>(&problem))
+    return fit_method(*prepared, prepared->set.C, settings, threads, progress, start, memory);
+  if (const Pool* pool = std::get_if<Pool>(&problem))
+    return fit_method(pool->prepared, pool->prepared.set.C, settings, threads, progress, start,
+                      memory);
+  LinearStart from;
+  if (start != nullptr) {
+    const LinearFit& last = *start->linear();
+    from = {last.W, last.b, last.shared, last.nu, last.clusters};
+  }
+  return {settings.method->fit_linear(
+      std::get<LinearTraining>(problem).problem, parameters_of(settings),
+      {settings.tolerance, settings.max_steps, threads}, from, progress)};
+}
+
+Model make_model(const MethodProblem& problem, const Settings& settings, const MethodFit& fit,
+                 std::string fingerprint) {
+  if (const LinearTraining* linear = std::get_if<LinearTraining>(&problem))
+    return make_linear_model(*linear, settings, *fit.linear(), std::move(fingerprint));
+  const Pool* const pool = std::get_if<Pool>(&problem);
+  Model model = make_model(pool ? pool->prepared : std::get<Prepared>(problem), settings,
+                           *fit.kernel(), std::move(fingerprint));
+  model.certificate.claim = fit.kernel()->fit.claim;
+  return pool ? share_pooled(std::move(model), pool->tasks) : model;
+}
+
+}  // namespace coterie

@@ -1,0 +1,178 @@
+#include "coterie/model/verify_method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "coterie/baseline/plain.hpp"
+#include "coterie/model/method.hpp"
+#include "coterie/model/verify_linear.hpp"
+#include "coterie/model/verify_sums.hpp"
+
+namespace coterie {
+
+namespace {
+
+// Kernel weights of which a share is common to all tasks, and a p-norm of the tasks' objectives. `fixed`: weights are not learnt.
+struct Shape {
+  double share = 0, power = 1;
+  bool fixed = false;
+};
+
+void check_weights(const Model& model, const Shape& shape, Verification& check) {
+  if (model.settings.norm != 1)
+    check.findings.push_back(fmt::format("the norm is {}, and {} has norm 1 only",
+                                         model.settings.norm, model.settings.method->name));
+  const std::size_t M = model.kernels.size();
+  double common = 0;
+  for (std::size_t m = 0; m < M; ++m) {
+    const Index k = static_cast<Index>(m);
+    double least = std::numeric_limits<double>::infinity();
+    for (const TaskModel& task : model.tasks) {
+      least = std::min(least, task.theta[k]);
+      if (shape.fixed)
+        note_infeasible(check, std::abs(task.theta[k] - 1 / static_cast<double>(M)), 1e-12,
+                        fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
+      if (shape.share == 1)
+        note_infeasible(check, std::abs(task.theta[k] - model.tasks.front().theta[k]), 0,
+                        fmt::format("task '{}' has kernel weights of its own", task.name));
+    }
+    common += least;
+  }
+  note_infeasible(check, std::max(0.0, shape.share - common), 1e-9,
+                  "the kernel weights have less in common than their share");
+}
+
+Verification verify_shared(const Model& extended, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress,
+                           const Shape& shape) {
+  const std::function<void()> one_done = counting(data, progress);
+  const Model model = base_of(extended);
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
+  const std::size_t T = model.tasks.size();
+  const std::size_t M = model.kernels.size();
+  Verification check;
+  const Matrix X = scaled(model, data.X);
+  check_scaling(model, data, check.findings);
+  const ExactKernels exact(X, model.kernels, precomputed);
+  check_settings(model, check);
+  check_divisors(model, data, exact, check.findings);
+  check_weights(model, shape, check);
+
+  std::vector<TaskValues> values;
+  std::vector<long double> g;
+  for (std::size_t t = 0; t < T; ++t) {
+    values.push_back(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed},
+                                    0, check, one_done));
+    g.push_back(values.back().primal);
+    const TaskModel& task = model.tasks[t];
+    const double own = static_cast<double>(g.back());
+    if (!(std::abs(own - task.objective) <= model.certificate.bound * model.certificate.scale() +
+                                                values.back().primal_error + 1e-12 * own))
+      check.findings.push_back(
+          fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
+                      own, task.objective));
+  }
+  const long double primal = p_norm(g, static_cast<long double>(shape.power));
+  long double dual = 0;
+  double error = 0;
+  // c_t = (g_t / F)^(p-1), and what the best weights would make of sum_t c_t J_t at these alpha.
+  std::vector<long double> sum(M, 0);
+  for (std::size_t t = 0; t < T; ++t) {
+    const long double c = std::pow(g[t] / primal, static_cast<long double>(shape.power) - 1);
+    dual += c * values[t].alpha_sum;
+    long double largest = 0;
+    long double here = 0;
+    double S_error = 0;
+    for (std::size_t m = 0; m < M; ++m) {
+      const long double S = c * values[t].S[m];
+      sum[m] += S;
+      largest = std::max(largest, S);
+      here += model.tasks[t].theta[static_cast<Index>(m)] * S;
+      S_error = std::max(S_error, values[t].S_error[m]);
+    }
+    dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
+    error += static_cast<double>(c) * (values[t].primal_error + values[t].alpha_error + S_error);
+  }
+  if (!shape.fixed) dual -= shape.share * *std::max_element(sum.begin(), sum.end()) / 2;
+  // The weights c_t follow the objectives, whose errors they carry on.
+  error += std::abs(shape.power - 1) * error +
+           64 * static_cast<double>(std::numeric_limits<long double>::epsilon()) *
+               static_cast<double>(T + M) * static_cast<double>(primal);
+  compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
+  check_groups(model, check);
+  return check;
+}
+
+}  // namespace
+
+Verification verify_joint(const Model& model, const Dataset& data,
+                          const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  Verification check = verify(model, data, precomputed, progress);
+  const Method& method = *model.settings.method;
+  const double lambda = model.certificate.lambda;
+  if (method.lambda && lambda != method.lambda->value)
+    check.findings.push_back(
+        fmt::format("lambda is {:.10g}, which is not that of {}", lambda, method.name));
+  return check;
+}
+
+// The tasks have one model, of the pool.
+Verification verify_pooled(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
+  const Dataset pool = pool_tasks(data);
+  Model one = model;
+  one.tasks.resize(1);
+  one.groups = {{0}};
+  TaskModel& all = one.tasks.front();
+  all.name = pool.tasks.front().name;
+  all.negative = pool.tasks.front().negative;
+  all.positive = pool.tasks.front().positive;
+  all.n = pool.tasks.front().size();
+  Verification check = verify(one, pool, precomputed, progress);
+  for (const TaskModel& task : model.tasks) {
+    const bool same = task.theta == all.theta && task.support == all.support &&
+                      task.sample == all.sample && task.alpha == all.alpha && task.y == all.y &&
+                      task.bias == all.bias && task.C == all.C && task.objective == all.objective;
+    if (!same)
+      check.findings.push_back(
+          fmt::format("the model of task '{}' is not that of the pool", task.name));
+  }
+  if (model.groups.size() != 1 || model.groups.front().size() != model.tasks.size())
+    check.findings.emplace_back("the tasks of a pool are not one group");
+  return check;
+}
+
+Verification verify_uniform(const Model& model, const Dataset& data,
+                            const PrecomputedMatrices& precomputed,
+                            const VerifyProgress& progress) {
+  return verify_shared(model, data, precomputed, progress, {1, 1, true});
+}
+
+Verification verify_tang(const Model& model, const Dataset& data,
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const double share = parameters_of(model.settings).at("share");
+  return verify_shared(model, data, precomputed, progress, {share, 1, false});
+}
+
+Verification verify_pareto(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const double power = parameters_of(model.settings).at("power");
+  return verify_shared(model, data, precomputed, progress, {1, power, false});
+}
+
+Verification verify_method(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Method& method = *model.settings.method;
+  Verification check = method.verify(model, data, precomputed, progress);
+  if (method.is_linear()) return check;
+  if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
+    check.findings.push_back(fmt::format("the proof claims '{}', which {} cannot",
+                                         to_string(model.certificate.claim), method.name));
+  return check;
+}
+
+}  // namespace coterie

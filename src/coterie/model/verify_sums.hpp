@@ -1,0 +1,80 @@
+// What the checks of all methods' proofs have in common: sums over raw data by plain loops, and how they compare with what a model states.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coterie/kernel/exact_kernels.hpp"
+#include "coterie/model/verify.hpp"
+
+namespace coterie {
+
+// Throws InputError unless the tasks of the data are those of the model from number `first` on, `count` of them.
+void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
+                        const PrecomputedMatrices& precomputed);
+
+// What the settings say the divisors must be, docs/maths.md (25)-(27).
+void check_divisors(const Model& model, const Dataset& data, const ExactKernels& exact,
+                    std::vector<std::string>& findings);
+
+// What the settings say the scaling must be, from the rows that some task uses.
+void check_scaling(const Model& model, const Dataset& data, std::vector<std::string>& findings);
+
+// X scaled as the model says.
+Matrix scaled(const Model& model, Matrix X);
+
+// How far a number leaves its set, and what it is when that is too far.
+void note_infeasible(Verification& check, double amount, double allowed, const std::string& what);
+
+double p_norm(const std::vector<double>& values, double p);
+long double p_norm(const std::vector<long double>& values, long double p);
+
+// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha), with bounds of their errors, (52). Notes where
+// theta and alpha leave their sets, and support vectors that are not those of the data. X is scaled; its row 0 is row `first_row` of all
+// training rows.
+struct TaskValues {
+  long double primal = 0, alpha_sum = 0;
+  std::vector<long double> S;
+  double primal_error = 0, alpha_error = 0;
+  std::vector<double> S_error;
+};
+struct CheckedKernels {  // of the samples that are checked
+  const Matrix& X;
+  const ExactKernels& exact;
+  const PrecomputedMatrices& precomputed;
+};
+TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
+                          const CheckedKernels& kernels, Index first_row, Verification& check,
+                          const std::function<void()>& one_done);
+
+// What a violation costs to repair: nothing beyond the margin, where it is a finding instead.
+double within_margin(double violation, double size);
+
+// How far the weights of a task leave D: |sum - 1| for p = 1, what the norm exceeds 1 by for others.
+double excess_of_weights(const TaskModel& task, double p);
+
+// min over D of c'theta, with the least and the largest value that it may have when every c_m may be off by its error.
+struct Least {
+  long double value = 0;
+  double error = 0;
+};
+Least smallest_over_weights(const std::vector<long double>& c, const std::vector<double>& error,
+                            double p);
+
+// The settings against the kernels, C, lambda and its share of lambda_max, and the groups; what cannot be checked is listed as taken.
+void check_settings(const Model& model, Verification& check);
+void check_kernels(const Model& model, Verification& check);  // those of the settings
+// Groups are the tied tasks of equal weights; `graph` has the edges that count.
+void check_groups(const Model& model, const TaskGraph& graph, double lambda, Verification& check);
+// Only that the weights of a group are equal.
+void check_groups(const Model& model, Verification& check);
+
+// The values and the gap, with `error` their absolute bound, and what the model says of them.
+void compare(const Certificate& stated, double tolerance, long double primal, long double dual,
+             double error, Verification& check);
+
+// Reports every sample that is done.
+std::function<void()> counting(const Dataset& data, const VerifyProgress& progress);
+
+}  // namespace coterie
