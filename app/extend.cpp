@@ -13,6 +13,7 @@
 #include "coterie/io/task_graph.hpp"
 #include "messages.hpp"
 #include "options.hpp"
+#include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 
@@ -26,12 +27,14 @@ struct ExtendOptions {
   double C = std::numeric_limits<double>::quiet_NaN();  // until it is given
   double tolerance = ExtendSettings().tolerance;
   Index max_steps = ExtendSettings().max_steps;
+  std::optional<std::string> memory;
   int threads = 0;
 };
 
 Dataset read_new_tasks(const ExtendOptions& options, const Model& model) {
   const std::string source = file_list(options.data.paths);
-  Samples samples = read_data(options.data, {model.features, true});
+  Samples samples =
+      read_data(options.data, {model.features, true, memory_of_table(options.memory)});
   if (samples.tasks.empty())
     throw InputError(
         fmt::format("{}: there is no task column, but new tasks need names of their own. Add a "
@@ -160,6 +163,7 @@ int run_extend(const ExtendOptions& options) {
     throw InputError(
         fmt::format("--output: {} is not a regular file; a model needs one.", options.output_path));
   ExtendSettings settings = settings_of(options);
+  const double budget = memory_budget(options.memory);
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
   const Model model = read_model(options.model_path);
@@ -179,6 +183,10 @@ int run_extend(const ExtendOptions& options) {
         "note: the model is calibrated; its own tasks keep their probabilities, the new ones "
         "have scores only. For probabilities of all, train anew with all tasks.\n");
   }
+  monitor.clear();
+  const MemoryPlan plan = plan_extension(model, data, settings, budget);
+  follow_plan(plan, budget, options.output.quiet);
+  settings.memory = plan.kernels;
   monitor.phase(fmt::format("adding {}", plural(std::ssize(data.tasks), "task")));
   // Before its first step there is nothing to keep.
   const auto progress = [step = monitor.callback()](const Progress& now) {
@@ -240,6 +248,7 @@ void add_extend(CLI::App& program, Action& chosen) {
                   "CSV task_a,task_b[,weight]: the pairs drawn together, each with a new task "
                   "(default: all)")
       ->type_name("FILE");
+  add_memory(command, options->memory);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -75,12 +75,7 @@ void add_resources(CLI::App& command, ProblemOptions& options) {
       .add_option("--task-C", options.task_C,
                   "CSV task,C: a C of their own for some tasks (default: none)")
       ->type_name("FILE");
-  command
-      .add_option("--memory", options.memory,
-                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; less of it "
-                  "means more computing, "
-                  "not another answer (default: 9/10 of the machine's)")
-      ->type_name("SIZE");
+  add_memory(command, options.memory);
   add_threads(command, options.threads);
 }
 
@@ -91,8 +86,7 @@ void check_problem(const ProblemOptions& options) {
 
 Dataset read_problem(const ProblemOptions& options) {
   ReadRule rule;
-  if (options.memory)
-    rule.memory = std::clamp(parse_memory(*options.memory), small_table, memory_of_machine());
+  rule.memory = memory_of_table(options.memory);
   return cast_into_tasks(read_data(options.data, rule), casting_of(options));
 }
 
@@ -115,8 +109,37 @@ Json json_problem(const std::string& mark, const Extras& extras) {
   return out;
 }
 
-double memory_budget(const ProblemOptions& options) {
-  return options.memory ? parse_memory(*options.memory) : 0.9 * memory_of_machine();
+void add_memory(CLI::App& command, std::optional<std::string>& memory) {
+  command
+      .add_option("--memory", memory,
+                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; less of it "
+                  "means more computing, "
+                  "not another answer (default: 9/10 of the machine's)")
+      ->type_name("SIZE");
+}
+
+double memory_budget(const std::optional<std::string>& memory) {
+  return memory ? parse_memory(*memory) : 0.9 * memory_of_machine();
+}
+
+std::optional<double> memory_of_table(const std::optional<std::string>& memory) {
+  if (!memory) return {};
+  return std::clamp(parse_memory(*memory), small_table, memory_of_machine());
+}
+
+double memory_budget(const ProblemOptions& options) { return memory_budget(options.memory); }
+
+void follow_plan(const MemoryPlan& plan, double budget, bool quiet) {
+  if (plan.keeps_all())
+    keep_freed_memory();
+  else
+    return_freed_memory();
+  if (!plan.keeps_all() && !quiet)
+    tell(
+        "note: the kernel values of all samples would take {}; within {} there is room for "
+        "{} of them. Those that are used most are kept, others are computed when they are "
+        "needed.\n",
+        bytes_text(plan.all), bytes_text(budget), bytes_text(plan.kernels));
 }
 
 MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
@@ -138,16 +161,7 @@ MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
       settings.method->pools
           ? plan_memory(pool_tasks(data), settings, extras, options.threads, budget)
           : plan_memory(data, settings, extras, options.threads, budget);
-  if (memory.keeps_all())
-    keep_freed_memory();
-  else
-    return_freed_memory();
-  if (!memory.keeps_all() && !quiet)
-    tell(
-        "note: the kernel values of all samples would take {}; within {} there is room for "
-        "{} of them. Those that are used most are kept, others are computed when they are "
-        "needed.\n",
-        bytes_text(memory.all), bytes_text(budget), bytes_text(memory.kernels));
+  follow_plan(memory, budget, quiet);
   return memory;
 }
 

@@ -37,9 +37,16 @@ TaskGraph read_graph(const std::string& path, const Dataset& data);
 // The data and all that was read beside it, so that the journal of a run can tell it from others. `mark` is the data's fingerprint.
 Json json_problem(const std::string& mark, const Extras& extras);
 
+// --memory, and what it means: bytes that a command may use, and those that a table may take of them.
+void add_memory(CLI::App& command, std::optional<std::string>& memory);
+double memory_budget(const std::optional<std::string>& memory);
+std::optional<double> memory_of_table(const std::optional<std::string>& memory);
 double memory_budget(const ProblemOptions& options);
 
-// The plan of one fit; tells the allocator, and the user when less than everything is kept.
+// Tells the allocator of the plan, and the user when less than everything is kept.
+void follow_plan(const MemoryPlan& plan, double budget, bool quiet);
+
+// The plan of one fit, followed.
 MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
                     const Extras& extras, const Dataset& data, bool quiet);
 

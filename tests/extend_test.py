@@ -148,6 +148,21 @@ def test_lambda_zero_is_a_separate_fit_and_inf_shares(trained):
     assert "must have the kernel of tasks 'a' and 'b', but these have different ones" in result.err
 
 
+def test_little_memory_changes_no_byte(coterie):
+    coterie("data", "generate", "-o", "all.csv", "--tasks", "3", "--groups", "2", "--samples", "900", "--noise", "0.2")
+    split(coterie, "new.csv", {"t02", "t03"})
+    coterie("train", "old.csv", "-o", "m.h5")
+    extend = ["extend", "m.h5", "new.csv", "--lambda", "1", "--threads", "1"]
+    coterie(*extend, "-o", "much.h5")
+    little = coterie(*extend, "-o", "little.h5", "--memory", "75MB")
+    assert "note: the kernel values of all samples would take" in little.err
+    files = coterie.files()
+    assert files["much.h5"] == files["little.h5"]
+    assert "and may use 1 MB" in coterie(*extend, "-o", "none.h5", "--memory", "1MB", code=2).err
+    assert "--memory is 'much'" in coterie(*extend, "-o", "none.h5", "--memory", "much", code=2).err
+    assert set(coterie.files()) == set(files)
+
+
 def test_threads_and_runs_give_the_same_bytes(planted):
     for number, threads in enumerate(("1", "2", "0")):
         planted("extend", "m.h5", "new.csv", "-o", f"e{number}.h5", "--threads", threads)

@@ -70,21 +70,39 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def run(program, folder, options, memory):
-    """Exit code, standard error and peak bytes of one training run."""
-    command = [str(program), "train", "d.csv", "-o", "m.h5", "--json", "--lambda", "0.3max", "--memory", str(int(memory)), *options]
+TRAIN = ["train", "d.csv", "--lambda", "0.3max", "-o", "m.h5"]
+
+
+def run(program, folder, command, options, memory):
+    """Exit code, standard error and peak bytes of one run."""
+    command = [str(program), *command, "--json", "--memory", str(int(memory)), *options]
     done = subprocess.run([sys.executable, "-c", MEASURE, *command], cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stderr, float(done.stdout.splitlines()[-1])
+
+
+def expect_limit_kept(what, program, folder, command, options):
+    """Refused below the least that it names, and within it from there on. The command ends with its output."""
+    code, errors, _ = run(program, folder, command, options, 1e6)
+    assert code == 2 and not (folder / command[-1]).exists()
+    least = bytes_of(re.search(r"the fit may need ([0-9.]+ [KMG]B) of memory", errors).group(1))
+    for budget in (least, 2 * least):
+        code, errors, peak = run(program, folder, command, options, budget)
+        assert code == 0, errors
+        print(f"{what}: budget {budget / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB")
+        assert peak <= budget
 
 
 @pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks, many_free_vectors, many_pairs, a_given_matrix, divisors])
 def test_the_limit_is_kept(program_path, tmp_path, shape):
     options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
-    code, errors, _ = run(program_path, tmp_path, options, 1e6)
-    assert code == 2 and not (tmp_path / "m.h5").exists()
-    least = bytes_of(re.search(r"the fit may need ([0-9.]+ [KMG]B) of memory", errors).group(1))
-    for budget in (least, 2 * least):
-        code, errors, peak = run(program_path, tmp_path, options, budget)
-        assert code == 0, errors
-        print(f"{shape.__name__}: budget {budget / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB")
-        assert peak <= budget
+    expect_limit_kept(shape.__name__, program_path, tmp_path, TRAIN, options)
+
+
+@pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks])
+def test_extend_keeps_it_too(program_path, tmp_path, shape):
+    options = shape(tmp_path, np.random.default_rng(1))
+    lines = (tmp_path / "d.csv").read_text().splitlines(keepends=True)
+    new = [line.replace(",t", ",new") for line in lines[1:]]
+    (tmp_path / "new.csv").write_text(lines[0] + "".join(new))
+    subprocess.run([str(program_path), *TRAIN, *options], cwd=tmp_path, check=True, capture_output=True)
+    expect_limit_kept(shape.__name__, program_path, tmp_path, ["extend", "m.h5", "new.csv", "-o", "e.h5"], ["--threads", "2"])

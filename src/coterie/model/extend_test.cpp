@@ -15,17 +15,18 @@
 #include "coterie/model/random_problem.hpp"
 #include "coterie/model/train.hpp"
 #include "coterie/model/verify.hpp"
-#include "coterie/mtmkl/anchored_step.hpp"
+#include "coterie/mtmkl/theta_step.hpp"
 
 namespace coterie {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The theta step.
+// The theta step, with fixed tasks.
 
 struct StepProblem {
-  Matrix c, anchors;
+  Matrix c;  // a row per point; those of the anchors mean nothing
+  Matrix anchors;
   std::vector<Matrix> B;
   TaskGraph graph;
   Vector kappa;
@@ -34,8 +35,9 @@ struct StepProblem {
 StepProblem random_step(Random& random, Index U, Index A, Index M, double kappa, double curvature,
                         const WeightSet& weights) {
   StepProblem out;
-  out.c.resize(U, M);
+  out.c.resize(A + U, M);
   for (double& x : out.c.reshaped()) x = random.normal();
+  out.B.resize(static_cast<std::size_t>(A));
   for (Index u = 0; u < U; ++u) {
     Matrix half(M, M / 2 + 1);  // singular on purpose
     for (double& x : half.reshaped()) x = random.normal();
@@ -54,19 +56,30 @@ StepProblem random_step(Random& random, Index U, Index A, Index M, double kappa,
   return out;
 }
 
-Vector point(const StepProblem& problem, const Matrix& theta, Index k) {
-  const Index A = problem.anchors.rows();
-  return k < A ? problem.anchors.row(k).transpose() : theta.row(k - A).transpose();
+ThetaState start(const StepProblem& problem, const WeightSet& weights) {
+  ThetaState state;
+  state.theta.resize(problem.c.rows(), problem.c.cols());
+  state.theta.rowwise() = weights.uniform(problem.c.cols()).transpose();
+  state.theta.topRows(problem.anchors.rows()) = problem.anchors;
+  return state;
 }
 
+ThetaResult solve(const StepProblem& problem, const WeightSet& weights, ThetaState& state,
+                  const ThetaSettings& settings) {
+  return solve_theta(
+      {problem.c, problem.B, problem.graph, problem.kappa, weights, problem.anchors.rows()}, state,
+      settings);
+}
+
+// By their definitions, from the tasks that are not fixed and all edges.
 double value(const StepProblem& problem, const Matrix& theta) {
-  double sum = problem.c.cwiseProduct(theta).sum();
-  for (Index u = 0; u < theta.rows(); ++u)
-    sum += 0.5 * theta.row(u).dot(theta.row(u) * problem.B[static_cast<std::size_t>(u)]);
+  double sum = 0;
+  for (Index t = problem.anchors.rows(); t < theta.rows(); ++t)
+    sum += problem.c.row(t).dot(theta.row(t)) +
+           0.5 * theta.row(t).dot(theta.row(t) * problem.B[static_cast<std::size_t>(t)]);
   for (std::size_t i = 0; i < problem.graph.size(); ++i)
     sum += problem.kappa[static_cast<Index>(i)] *
-           (point(problem, theta, problem.graph[i].t) - point(problem, theta, problem.graph[i].s))
-               .norm();
+           (theta.row(problem.graph[i].t) - theta.row(problem.graph[i].s)).norm();
   return sum;
 }
 
@@ -76,10 +89,10 @@ double bound(const StepProblem& problem, const WeightSet& weights, const Matrix&
   const Index A = problem.anchors.rows();
   Matrix r = problem.c;
   double sum = 0;
-  for (Index u = 0; u < theta.rows(); ++u) {
-    const Vector Bx = problem.B[static_cast<std::size_t>(u)] * theta.row(u).transpose();
-    r.row(u) += Bx;
-    sum -= 0.5 * theta.row(u).dot(Bx);
+  for (Index t = A; t < theta.rows(); ++t) {
+    const Vector Bx = problem.B[static_cast<std::size_t>(t)] * theta.row(t).transpose();
+    r.row(t) += Bx;
+    sum -= 0.5 * theta.row(t).dot(Bx);
   }
   for (std::size_t i = 0; i < problem.graph.size(); ++i) {
     const Vector dual = nu.row(static_cast<Index>(i));
@@ -87,14 +100,34 @@ double bound(const StepProblem& problem, const WeightSet& weights, const Matrix&
     if (t < A)
       sum += dual.dot(problem.anchors.row(t));
     else
-      r.row(t - A) += dual;
-    r.row(s - A) -= dual;
+      r.row(t) += dual;
+    r.row(s) -= dual;
   }
-  for (Index u = 0; u < theta.rows(); ++u) sum += weights.smallest(r.row(u).transpose());
+  for (Index t = A; t < theta.rows(); ++t) sum += weights.smallest(r.row(t).transpose());
   return sum;
 }
 
-TEST(AnchoredStep, ReachesItsGapAndNoPointIsBetter) {
+// Everything that a result promises.
+void expect_valid(const StepProblem& problem, const WeightSet& weights, const ThetaResult& step) {
+  const Index A = problem.anchors.rows();
+  EXPECT_EQ(step.theta.topRows(A), problem.anchors);
+  for (Index t = A; t < step.theta.rows(); ++t)
+    EXPECT_TRUE(weights.contains(step.theta.row(t).transpose(), 1e-12));
+  for (Index k = 0; k < step.nu.rows(); ++k)
+    EXPECT_LE(step.nu.row(k).norm(), problem.kappa[k] * (1 + 1e-12));
+  const double here = value(problem, step.theta);
+  EXPECT_NEAR(here - bound(problem, weights, step.theta, step.nu), step.gap,
+              1e-10 * (1 + std::abs(here)));
+  Index members = 0;
+  for (const std::vector<Index>& group : step.groups) {
+    members += std::ssize(group);
+    for (const Index t : group) EXPECT_EQ(step.theta.row(t), step.theta.row(group.front()));
+    EXPECT_TRUE(group.size() < 2 || group[1] >= A);  // anchors are different
+  }
+  EXPECT_EQ(members, step.theta.rows());
+}
+
+TEST(ThetaStepWithAnchors, ReachesItsGapAndNoPointIsBetter) {
   Random random(1);
   for (const double p : {1.0, 1.5, 2.0, 4.0, infinity}) {
     const WeightSet weights(p);
@@ -106,45 +139,83 @@ TEST(AnchoredStep, ReachesItsGapAndNoPointIsBetter) {
                       i % 4 == 0 ? 0 : std::pow(10, random.uniform(-3, 3)), weights);
       if (problem.graph.empty()) continue;
       const double tolerance = 1e-9 * std::max(1.0, problem.kappa.maxCoeff());
-      const AnchoredStep step = solve_anchored(
-          {problem.c, problem.B, problem.anchors, problem.graph, problem.kappa, weights},
-          tolerance);
+      ThetaState state = start(problem, weights);
+      const ThetaResult step = solve(problem, weights, state, {.gap_tolerance = tolerance});
+      expect_valid(problem, weights, step);
       EXPECT_LE(step.gap, tolerance);
-      for (Index u = 0; u < step.theta.rows(); ++u)
-        EXPECT_TRUE(weights.contains(step.theta.row(u).transpose(), 1e-12));
-      for (Index k = 0; k < step.nu.rows(); ++k)
-        EXPECT_LE(step.nu.row(k).norm(), problem.kappa[k] * (1 + 1e-12));
       const double best = value(problem, step.theta);
       const double rounding = 1e-12 * (1 + std::abs(best));
-      EXPECT_NEAR(best - bound(problem, weights, step.theta, step.nu), step.gap, rounding * 100);
       for (int trial = 0; trial < 100; ++trial) {
         Matrix other = step.theta;
-        for (double& x : other.reshaped())
-          x += std::pow(10, random.uniform(-5, 0)) * random.normal();
-        for (Index u = 0; u < other.rows(); ++u)
-          other.row(u) = weights.project(other.row(u).transpose());
+        for (Index t = problem.anchors.rows(); t < other.rows(); ++t) {
+          for (double& x : other.row(t)) x += std::pow(10, random.uniform(-5, 0)) * random.normal();
+          other.row(t) = weights.project(other.row(t).transpose());
+        }
         EXPECT_GE(value(problem, other), best - tolerance - rounding);
       }
-      const Index A = problem.anchors.rows();
-      for (std::size_t u = 0; u < step.joined.size(); ++u)
-        EXPECT_EQ(step.theta.row(static_cast<Index>(u)).transpose(),
-                  point(problem, step.theta, step.joined[u]));
-      EXPECT_TRUE(std::ranges::all_of(step.joined, [&](Index to) { return to < A + 4; }));
     }
   }
 }
 
-// ||c - its mean|| <= kappa and B = 0: not even the best direction on the simplex is worth leaving the anchor for.
-TEST(AnchoredStep, AStrongAnchorHolds) {
+// Anchors that lie nearer together than Newton's method rounds at first, with many tasks around them.
+TEST(ThetaStepWithAnchors, NearbyAnchorsAreToldApart) {
+  Random random(3);
+  for (const double p : {1.0, 2.0}) {
+    const WeightSet weights(p);
+    for (int i = 0; i < 20; ++i) {
+      SCOPED_TRACE("p " + std::to_string(p) + ", problem " + std::to_string(i));
+      StepProblem problem =
+          random_step(random, 10 + random.below(20), 6, 5, std::pow(10, random.uniform(-2, 1)),
+                      std::pow(10, random.uniform(-1, 1)), weights);
+      const double apart = std::pow(10, random.uniform(-9, -1));
+      for (Index a = 1; a < 6; ++a) {
+        Vector v = problem.anchors.row(0);
+        for (double& x : v) x += apart * random.normal();
+        problem.anchors.row(a) = weights.project(v);
+      }
+      const double tolerance = 1e-8 * (1 + problem.kappa.sum());
+      ThetaState state = start(problem, weights);
+      const ThetaResult rough =
+          solve(problem, weights, state, {.gap_tolerance = 1e4 * tolerance, .groups = false});
+      expect_valid(problem, weights, rough);
+      const ThetaResult step = solve(problem, weights, state, {.gap_tolerance = tolerance});
+      expect_valid(problem, weights, step);
+      EXPECT_LE(step.gap, tolerance);
+    }
+  }
+}
+
+TEST(ThetaStepWithAnchors, AdmmKeepsToThemToo) {
+  Random random(4);
+  for (const double p : {1.0, 2.0}) {
+    const WeightSet weights(p);
+    for (int i = 0; i < 10; ++i) {
+      SCOPED_TRACE("p " + std::to_string(p) + ", problem " + std::to_string(i));
+      const StepProblem problem = random_step(random, 3, 3, 4, std::pow(10, random.uniform(-2, 0)),
+                                              std::pow(10, random.uniform(-1, 1)), weights);
+      ThetaState state = start(problem, weights);
+      state.v = Matrix::Zero(6, 4);
+      const Matrix nu = Matrix::Zero(std::ssize(problem.graph), 4);
+      const ThetaResult step =
+          improve_by_admm({problem.c, problem.B, problem.graph, problem.kappa, weights, 3}, state,
+                          {state.theta, nu, {}, infinity}, {.gap_tolerance = 1e-6});
+      expect_valid(problem, weights, step);
+      EXPECT_LE(step.gap, 1e-6);
+    }
+  }
+}
+
+// ||c|| + ||B|| <= kappa: not even the best direction is worth leaving the anchor for.
+TEST(ThetaStepWithAnchors, AStrongAnchorHolds) {
   Random random(2);
   for (int i = 0; i < 20; ++i) {
     const WeightSet weights(1);
     StepProblem problem = random_step(random, 1, 1, 5, 1, i % 2, weights);
-    problem.kappa[0] = 1.001 * (problem.c.row(0).norm() + problem.B[0].norm());
-    const AnchoredStep step = solve_anchored(
-        {problem.c, problem.B, problem.anchors, problem.graph, problem.kappa, weights}, 1e-9);
-    EXPECT_EQ(step.joined[0], 0);
-    EXPECT_EQ(step.theta, problem.anchors);
+    problem.kappa[0] = 1.001 * (problem.c.row(1).norm() + problem.B[1].norm());
+    ThetaState state = start(problem, weights);
+    const ThetaResult step = solve(problem, weights, state, {.gap_tolerance = 1e-9});
+    EXPECT_EQ(step.groups, (Groups{{0, 1}}));
+    EXPECT_EQ(step.theta.row(1), problem.anchors.row(0));
   }
 }
 
@@ -418,6 +489,29 @@ TEST(Extend, ThreadsChangeNoBit) {
     if (!example) continue;
     EXPECT_TRUE(extend(example->model, example->added, {.threads = 1}) ==
                 extend(example->model, example->added, {.threads = 3}));
+  }
+}
+
+// Many at once: the step has hundreds of unknowns.
+TEST(Extend, ManyTasksAtOnce) {
+  const Planted planted = plant_groups({.tasks = 72, .groups = 4, .samples = 30, .seed = 8});
+  const Dataset all = cast_into_tasks(planted.samples, Casting::binary);
+  Case example;
+  example.base = some_tasks(all, 0, 12);
+  example.added = some_tasks(all, 12, 60);
+  for (const double norm : {1.0, 2.0}) {
+    Settings settings;
+    settings.kernels = "paper";
+    settings.lambda = "0.1max";
+    settings.norm = norm;
+    example.model = train(example.base, settings);
+    EXPECT_GE(example.model.groups.size(), 10U);
+    for (const double lambda : {1e-3, 0.1, 10.0, 1e6}) {
+      SCOPED_TRACE(testing::Message() << "norm " << norm << ", lambda " << lambda);
+      const Model extended =
+          extend(example.model, example.added, {.lambda = lambda, .tolerance = 1e-6});
+      expect_sound(example, extended, 1e-6);
+    }
   }
 }
 

@@ -20,8 +20,10 @@ constexpr double states_of_task = 4;  // products and curvatures of the points t
 constexpr double matrices_of_newton = 3;
 // As read, support vectors of the model, and those on their way into the file.
 constexpr double copies_of_data = 3;
-constexpr double copies_of_pairs = 6;   // duals of the pairs in the solver and the model
-constexpr double numbers_of_pair = 12;  // their ends, weights, lengths and curvatures
+constexpr double copies_of_model = 3;  // as read, with the new tasks, and on its way into the file
+constexpr double numbers_of_support = 4;  // its place twice, alpha, y
+constexpr double copies_of_pairs = 6;     // duals of the pairs in the solver and the model
+constexpr double numbers_of_pair = 12;    // their ends, weights, lengths and curvatures
 
 }  // namespace
 
@@ -31,17 +33,22 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.3g} KB", bytes / 1e3);
 }
 
-MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
-                       int threads, double budget) {
-  const Normalisation normalisation = settings.normalise;
-  const std::vector<Kernel> kernels =
-      prepare_kernels(settings.kernels, normalisation, data.features);
-  const double roots =
-      static_cast<double>(count_roots(kernels, largest_cost(sample_costs(data, settings, extras))));
-  const double tasks = static_cast<double>(data.tasks.size());
-  const double edges =
-      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
-  const double M = static_cast<double>(kernels.size());
+namespace {
+
+// What the plans are made from.
+struct Needs {
+  const Dataset& data;
+  const std::vector<Kernel>& kernels;
+  double largest_C = 1;
+  double edges = 0;
+  double others = 0;          // bytes, beside data and fit
+  std::string divisors = {};  // the normalisation that needs whole matrices; empty: none does
+};
+
+MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
+  const Dataset& data = needs.data;
+  const double roots = static_cast<double>(count_roots(needs.kernels, needs.largest_C));
+  const double M = static_cast<double>(needs.kernels.size());
   const double workers = thread_count(threads);
   MemoryPlan plan;
   double largest = 0;
@@ -54,13 +61,14 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
   }
   const double rows = static_cast<double>(data.X.rows());
   const double free = std::min(largest, static_cast<double>(kMostFree));
-  plan.fixed += program + workers * (per_thread + number * matrices_of_newton * free * free) +
+  plan.fixed += program + needs.others +
+                workers * (per_thread + number * matrices_of_newton * free * free) +
                 number * copies_of_data * static_cast<double>(data.X.size()) +
-                number * edges * (copies_of_pairs * M + numbers_of_pair);
+                number * needs.edges * (copies_of_pairs * M + numbers_of_pair);
   // Every block of columns has its own copy of the data; distances may need it centred, and a moment ago there was one more.
   std::map<std::vector<Index>, double> copies;
   double precomputed = 0;
-  for (const Kernel& kernel : kernels) {
+  for (const Kernel& kernel : needs.kernels) {
     if (kernel.kind == Kernel::Kind::precomputed) {
       precomputed += number * rows * rows;
       continue;
@@ -74,7 +82,7 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
   plan.fixed += precomputed;
   if (precomputed > 0) plan.least = std::max(plan.least, number * 3 * largest * largest);
   // Divisors need whole matrices for a moment, one kernel of one task at a time; their eigenvalues a second copy.
-  const bool divided = normalisation.divides();
+  const bool divided = !needs.divisors.empty();
   if (divided) plan.least = std::max(plan.least, number * workers * 3 * largest * largest);
   plan.kernels = budget - plan.fixed - plan.least;
   if (plan.kernels < 0)
@@ -84,10 +92,41 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
         "Raise `memory`, or use fewer threads, rows, tasks or kernels{}.",
         bytes_text(1.01 * (plan.fixed + plan.least)), bytes_text(plan.fixed),
         bytes_text(plan.least), bytes_text(budget),
-        divided ? fmt::format(" (`normalise` {} needs whole matrices of a task)",
-                              to_string(settings.normalise))
+        divided ? fmt::format(" (`normalise` {} needs whole matrices of a task)", needs.divisors)
                 : ""));
   return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Dataset& data, const Settings& settings,
+                       const Extras& extras, int threads, double budget) {
+  const std::vector<Kernel> kernels =
+      prepare_kernels(settings.kernels, settings.normalise, data.features);
+  const double tasks = static_cast<double>(data.tasks.size());
+  Needs needs{data, kernels, largest_cost(sample_costs(data, settings, extras))};
+  needs.edges =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
+  if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
+  return plan_within(needs, threads, budget);
+}
+
+MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
+                          double budget) {
+  Settings cost = model.settings;
+  cost.C = settings.C.value_or(cost.C);
+  const double tasks = static_cast<double>(data.tasks.size());
+  const double old = static_cast<double>(model.tasks.size());
+  Needs needs{data, model.kernels, largest_cost(sample_costs(data, cost, {}))};
+  needs.edges = settings.links ? static_cast<double>(settings.links->size())
+                               : tasks * (old + (tasks - 1) / 2);
+  double numbers = static_cast<double>(model.support_vectors.size() + model.certificate.nu.size());
+  for (const TaskModel& task : model.tasks)
+    numbers += numbers_of_support * static_cast<double>(task.support.size());
+  for (const Extension& added : model.extensions)
+    numbers += static_cast<double>(added.certificate.nu.size());
+  needs.others = number * copies_of_model * numbers;
+  return plan_within(needs, settings.threads, budget);
 }
 
 }  // namespace coterie

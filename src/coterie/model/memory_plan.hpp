@@ -5,6 +5,7 @@
 #pragma once
 
 #include "coterie/data/dataset.hpp"
+#include "coterie/model/extend.hpp"
 #include "coterie/model/train.hpp"
 
 namespace coterie {
@@ -20,6 +21,10 @@ struct MemoryPlan {
 // Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
 MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
                        int threads, double budget);
+
+// The same for the tasks of `data` beside the model, whose memory is part of the plan.
+MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
+                          double budget);
 
 // "512 MB", "1.5 GB".
 std::string bytes_text(double bytes);

@@ -824,7 +824,7 @@ Charge charge_coclus(const Parameters& p, const Stated& stated, const Table& Z) 
   return charge;
 }
 
-// There is no dual value: the gap alone is compared, by the rules of compare() (mtmkl/verify_sums.hpp).
+// There is no dual value: the gap alone is compared, by the rules of compare() (model/verify_sums.hpp).
 void compare_stationary(const Certificate& stated, double tolerance, Real primal, Real lower,
                         double error, Verification& check) {
   check.primal = small(primal);

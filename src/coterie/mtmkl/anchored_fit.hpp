@@ -8,7 +8,7 @@
 //   dual(alpha, nu) = sum_u [ 1'alpha_u + min_{theta in D} (c_u - 1/2 S_u(alpha_u))'theta ] + sum over edges to anchors of nu_i'a,    (40)
 //
 // c_u the sum of nu_i over the edges where u comes first minus that where it comes last. Method: proximal Newton steps, each minimising
-// the quadratic model of the J_u plus the penalty (newton.hpp, anchored_step.hpp).
+// the quadratic model of the J_u plus the penalty, (41) (newton.hpp, theta_step.hpp).
 #pragma once
 
 #include "coterie/mtmkl/newton.hpp"

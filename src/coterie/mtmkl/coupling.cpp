@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "coterie/mtmkl/anchored_step.hpp"
-
 namespace coterie {
 
 Groups Coupling::singletons() const {
@@ -18,7 +16,10 @@ Groups Coupling::equal_points(const Matrix& theta, double distance) const {
   for (const Edge& edge : graph_)
     equal.push_back((point(theta, edge.t) - point(theta, edge.s)).cwiseAbs().maxCoeff() <=
                     distance);
-  return connected_parts(points(), graph_, equal);
+  return parts_around(anchors_.rows(), points(), graph_, equal, [&](Index i) {
+    const Edge& edge = graph_[static_cast<std::size_t>(i)];
+    return (point(theta, edge.t) - point(theta, edge.s)).norm();
+  });
 }
 
 Matrix Coupling::merge(const Matrix& theta, const Groups& groups) const {
@@ -89,55 +90,34 @@ Proof TiedWeights::prove(const std::vector<TaskProof>& tasks, const Matrix& thet
 
 WeightStep TiedWeights::step(const Iterate& x, double mu, const ThetaSettings& limits) {
   const Index M = x.theta.cols();
-  std::vector<Matrix> B(static_cast<std::size_t>(units()), mu * Matrix::Identity(M, M));
+  const Index A = anchors().rows();
+  std::vector<Matrix> B(static_cast<std::size_t>(points()));
+  Matrix c = Matrix::Zero(points(), M);
+  for (Index u = 0; u < units(); ++u)
+    B[static_cast<std::size_t>(A + u)] = mu * Matrix::Identity(M, M);
   for (std::size_t k = 0; k < x.tasks.size(); ++k)
-    if (x.tasks[k].H.size() > 0) B[static_cast<std::size_t>(unit()[k])] += x.tasks[k].H;
-  Matrix c = x.g;
-  for (Index u = 0; u < units(); ++u) c.row(u) -= x.theta.row(u) * B[static_cast<std::size_t>(u)];
-  ThetaResult next =
-      anchors().rows() > 0 ? anchored_step(c, B, limits) : free_step(c, B, x, limits);
+    if (x.tasks[k].H.size() > 0) B[static_cast<std::size_t>(A + unit()[k])] += x.tasks[k].H;
+  for (Index u = 0; u < units(); ++u)
+    c.row(A + u) = x.g.row(u) - x.theta.row(u) * B[static_cast<std::size_t>(A + u)];
+  if (state_.theta.size() == 0) {
+    state_.theta.resize(points(), M);
+    for (Index at = 0; at < points(); ++at) state_.theta.row(at) = point(x.theta, at);
+  }
+  ThetaResult next = solve_theta({c, B, graph(), kappa_, weights_, A}, state_, limits);
+  Matrix theta = next.theta.bottomRows(units());
+  put_inside(theta, weights_);
+  // Weights that are those of an anchor stay so to the last bit.
+  for (Index u = 0; u < units(); ++u)
+    for (Index a = 0; a < A; ++a)
+      if (next.theta.row(A + u) == anchors().row(a)) theta.row(u) = anchors().row(a);
   pull_inside(next.nu, kappa_);
   iterations += next.iterations;
 
-  const Matrix d = next.theta - x.theta;
-  double change = x.g.cwiseProduct(d).sum() + penalty(next.theta) - x.penalty;
+  const Matrix d = theta - x.theta;
+  double change = x.g.cwiseProduct(d).sum() + penalty(theta) - x.penalty;
   for (Index u = 0; u < units(); ++u)
-    change += 0.5 * d.row(u).dot(d.row(u) * B[static_cast<std::size_t>(u)]);
-  return {std::move(next.theta), std::move(next.nu), std::move(next.groups), next.gap, -change};
-}
-
-ThetaResult TiedWeights::free_step(const Matrix& c, const std::vector<Matrix>& B, const Iterate& x,
-                                   const ThetaSettings& limits) {
-  if (state_.theta.size() == 0)
-    state_ = {x.theta, x.theta, Matrix::Zero(units(), x.theta.cols()),
-              Matrix::Zero(ties(), x.theta.cols()), 0};
-  ThetaResult next = solve_theta({c, B, graph(), kappa_, weights_}, state_, limits);
-  put_inside(next.theta, weights_);
-  return next;
-}
-
-ThetaResult TiedWeights::anchored_step(const Matrix& c, const std::vector<Matrix>& B,
-                                       const ThetaSettings& limits) const {
-  const Index A = anchors().rows();
-  // Strong ties round by more than a close model asks for.
-  const double rounding = kappa_.size() > 0 ? 1e-15 * kappa_.maxCoeff() : 0;
-  const double tolerance = std::max(limits.gap_tolerance, std::min(limits.enough, rounding));
-  AnchoredStep step =
-      solve_anchored({c, B, anchors(), graph(), kappa_, weights_}, tolerance, limits.keep_going);
-  ThetaResult next{std::move(step.theta), std::move(step.nu), {}, step.gap, step.newton_steps};
-  // Weights that are those of an anchor stay so to the last bit.
-  Matrix inside = next.theta;
-  put_inside(inside, weights_);
-  std::vector<std::vector<Index>> members(static_cast<std::size_t>(points()));
-  for (Index a = 0; a < A; ++a) members[static_cast<std::size_t>(a)].push_back(a);
-  for (Index u = 0; u < units(); ++u) {
-    const Index to = step.joined[static_cast<std::size_t>(u)];
-    if (to >= A) next.theta.row(u) = inside.row(u);
-    members[static_cast<std::size_t>(to)].push_back(A + u);
-  }
-  for (std::vector<Index>& group : members)
-    if (!group.empty()) next.groups.push_back(std::move(group));
-  return next;
+    change += 0.5 * d.row(u).dot(d.row(u) * B[static_cast<std::size_t>(A + u)]);
+  return {std::move(theta), std::move(next.nu), std::move(next.groups), next.gap, -change};
 }
 
 }  // namespace coterie

@@ -67,7 +67,7 @@ class Coupling {
     return at < anchors_.rows() ? anchors_.row(at) : theta.row(at - anchors_.rows());
   }
   Groups singletons() const;
-  // Tied points whose weights differ by at most `distance` in every kernel, 0: equal bit for bit.
+  // Tied points whose weights differ by at most `distance` in every kernel, 0: equal bit for bit. No group has two anchors.
   virtual Groups equal_points(const Matrix& theta, double distance = 0) const;
   // Every group has the weights of its anchor, or the mean of its members.
   Matrix merge(const Matrix& theta, const Groups& groups) const;
@@ -114,11 +114,6 @@ class TiedWeights : public Coupling {
   const Vector& kappa() const { return kappa_; }
 
  private:
-  ThetaResult free_step(const Matrix& c, const std::vector<Matrix>& B, const Iterate& x,
-                        const ThetaSettings& limits);
-  ThetaResult anchored_step(const Matrix& c, const std::vector<Matrix>& B,
-                            const ThetaSettings& limits) const;
-
   Vector kappa_;
   WeightSet weights_;
   bool fixed_;

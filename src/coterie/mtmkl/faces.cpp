@@ -43,8 +43,8 @@ Outward outward(double theta, double aim, double p, bool far_aims) {
 }  // namespace
 
 // Free are the kernels that are used, and those whose gradient asks for it.
-Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
-                   double eps, bool far_aims) {
+Faces choose_faces(const WeightSet& weights, Index M, Index fixed, const Matrix& theta,
+                   const Matrix& r, double eps, bool far_aims) {
   const double p = weights.p();
   const bool simplex = p == 1;
   const bool box = std::isinf(p);
@@ -56,11 +56,11 @@ Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const
   // The weights that the gradients ask for. Tasks that move together may be led beyond their own.
   Matrix aims = Matrix::Zero(theta.rows(), M);
   if (!simplex && !box) {
-    for (Index t = 0; t < theta.rows(); ++t)
+    for (Index t = fixed; t < theta.rows(); ++t)
       aims.row(t) = weights.minimiser(r.row(t).head(M).transpose());
     if (!far_aims) aims.rowwise() = aims.colwise().maxCoeff().eval();
   }
-  for (Index t = 0; t < theta.rows(); ++t) {
+  for (Index t = fixed; t < theta.rows(); ++t) {
     const auto theta_t = theta.row(t).head(M);
     const auto r_t = r.row(t).head(M);
     const auto aim = aims.row(t);

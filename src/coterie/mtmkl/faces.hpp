@@ -27,9 +27,9 @@ struct Faces {
   void project(Matrix& x) const;
 };
 
-// At theta with gradient r, both T x padded M with M kernels. With far_aims the outer boundary is that between a weight and the one it aims at where
+// At theta with gradient r, both T x padded M with M kernels; the first `fixed` tasks do not move. With far_aims the outer boundary is that between a weight and the one it aims at where
 // these are far apart: right if the weight goes there. Without, moves along the faces are tangents, but for weights that are zero, and those aim at what any task aims at.
-Faces choose_faces(const WeightSet& weights, Index M, const Matrix& theta, const Matrix& r,
-                   double eps, bool far_aims);
+Faces choose_faces(const WeightSet& weights, Index M, Index fixed, const Matrix& theta,
+                   const Matrix& r, double eps, bool far_aims);
 
 }  // namespace coterie

@@ -77,6 +77,7 @@ void GroupMoves::add_tasks(const NewtonMatrix& H, const Groups& groups) {
   Matrix own(M, M);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     own.setZero();
+    if (basis_[g].kernels.empty()) continue;
     for (const Index t : groups[g]) {
       own += H.problem.B[index(t)];
       own.diagonal() += H.bend.row(t).head(M);

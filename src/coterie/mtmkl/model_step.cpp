@@ -64,9 +64,9 @@ class Bounds {
   }
 
   // The move from theta (T x padded M) to zero for kernels that are hardly used and not free.
-  Matrix drop_unused(const Matrix& theta, const Faces& faces, Index M) const {
+  Matrix drop_unused(const Matrix& theta, const Faces& faces, Index M, Index fixed) const {
     Matrix step = Matrix::Zero(theta.rows(), theta.cols());
-    for (Index t = 0; t < theta.rows(); ++t)
+    for (Index t = fixed; t < theta.rows(); ++t)
       for (Index m = 0; m < M; ++m) {
         if (faces.free(t, m) != 0 || theta(t, m) == 0 || theta(t, m) > 0.5) continue;
         step(t, m) = -theta(t, m);
@@ -96,9 +96,10 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
   constexpr double worth_it = 0.1;  // of the fall so far: less is left to the next step
   const Index T = r.rows();
   const Index M = H.problem.c.cols();
+  const Index fixed = H.problem.fixed;
   const Bounds bounds(H.problem.weights);
   // Moves are summed as such: within a group they are far smaller than the rounding of weights.
-  Matrix step = bounds.drop_unused(H.theta, faces, M);
+  Matrix step = bounds.drop_unused(H.theta, faces, M, fixed);
   const Matrix arguments = faces.free + step.cwiseAbs();  // not zero where moves are not
   Matrix gradient = r;
   Matrix image(T, r.cols()), move(T, r.cols());
@@ -121,7 +122,7 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
     const double promised = 0.5 * residual.cwiseProduct(wanted).sum();
     double share = 1;  // of the move that crosses no bound
     move = wanted;
-    for (Index t = 0; t < T; ++t) {
+    for (Index t = fixed; t < T; ++t) {
       const RowVector x = (H.theta.row(t) + step.row(t)).head(M);
       const RowVector own = wanted.row(t).head(M);
       if (!bounds.crossed(x + own)) continue;
@@ -137,7 +138,7 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
     double change = change_by_move();
     if (-change <
         good * promised * share * (2 - share)) {  // all stopped together: m falls for certain
-      for (Index t = 0; t < T; ++t)
+      for (Index t = fixed; t < T; ++t)
         move.row(t).head(M) =
             bounds.shorten((H.theta.row(t) + step.row(t)).head(M), wanted.row(t).head(M), share);
       change = change_by_move();
@@ -145,7 +146,7 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
     step += move;
     gradient += image;
     fallen -= change;
-    for (Index t = 0; t < T; ++t)
+    for (Index t = fixed; t < T; ++t)
       bounds.leave(faces, t, H.theta.row(t).head(M), wanted.row(t).head(M), step.row(t).head(M));
     if (-change >= good * promised || promised <= worth_it * fallen || rounds_ == most_rounds ||
         (keep_going && !keep_going()))

@@ -7,7 +7,7 @@ namespace coterie {
 void NewtonMatrix::apply(const Matrix& x, Matrix& y) const {
   const Index M = problem.c.cols();
   y.array() = bend.array() * x.array();
-  for (Index t = 0; t < x.rows(); ++t)
+  for (Index t = problem.fixed; t < x.rows(); ++t)
     y.row(t).head(M).noalias() += x.row(t).head(M) * problem.B[static_cast<std::size_t>(t)];
   edges.add_product(x, y);
 }

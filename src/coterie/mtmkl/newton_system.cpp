@@ -37,7 +37,8 @@ Matrix NewtonSystem::conjugate_gradients(const NewtonMatrix& H, Matrix residual,
   for (const std::vector<Index>& group : groups) {
     if (keep_going && !keep_going()) return Matrix::Zero(residual.rows(), residual.cols());
     if (!common || group.size() > 1)
-      for (const Index t : group) own_[static_cast<std::size_t>(t)] = H.own_inverse(t);
+      for (const Index t : group)
+        if (t >= H.problem.fixed) own_[static_cast<std::size_t>(t)] = H.own_inverse(t);
   }
   H.edges.prepare_products(H.theta, H.faces.free);
   Matrix step = Matrix::Zero(residual.rows(), residual.cols());
@@ -70,7 +71,8 @@ void NewtonSystem::precondition(const NewtonMatrix& H, const Groups& groups, boo
   for (const std::vector<Index>& group : groups)
     if (!common || group.size() > 1)
       for (const Index t : group)
-        y.row(t).head(M).noalias() = x.row(t).head(M) * own_[static_cast<std::size_t>(t)];
+        if (t >= H.problem.fixed)
+          y.row(t).head(M).noalias() = x.row(t).head(M) * own_[static_cast<std::size_t>(t)];
   if (common) {
     moves_.add_solution(groups, x, y);
     H.faces.project(y);

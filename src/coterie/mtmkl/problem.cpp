@@ -28,6 +28,36 @@ std::vector<Index> number_of_group(Index tasks, const Groups& groups) {
   return number;
 }
 
+// Sets of tasks that grow together. Each is known by its first member.
+class Parts {
+ public:
+  explicit Parts(Index tasks) : above_(static_cast<std::size_t>(tasks)) {
+    std::iota(above_.begin(), above_.end(), Index{0});
+  }
+
+  Index first(Index t) {
+    while (above(t) != t) t = above(t) = above(above(t));
+    return t;
+  }
+
+  void join(const Edge& edge) {
+    const Index a = first(edge.t);
+    const Index b = first(edge.s);
+    above(std::max(a, b)) = std::min(a, b);
+  }
+
+  Groups groups() {
+    std::vector<std::pair<Index, Index>> key;
+    for (Index t = 0; t < std::ssize(above_); ++t) key.emplace_back(first(t), 0);
+    return groups_of(key);
+  }
+
+ private:
+  Index& above(Index t) { return above_[static_cast<std::size_t>(t)]; }
+
+  std::vector<Index> above_;
+};
+
 }  // namespace
 
 ConstantAnswer constant_answer(const Vector& y, const Vector& C) {
@@ -45,25 +75,28 @@ TaskGraph complete_graph(Index tasks) {
 }
 
 Groups connected_parts(Index tasks, const TaskGraph& graph, const std::vector<bool>& joined) {
-  std::vector<Index> root(static_cast<std::size_t>(tasks));
-  std::iota(root.begin(), root.end(), Index{0});
-  const auto find = [&](Index t) {
-    while (root[static_cast<std::size_t>(t)] != t) {
-      Index& up = root[static_cast<std::size_t>(t)];
-      up = root[static_cast<std::size_t>(up)];
-      t = up;
-    }
-    return t;
-  };
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    if (!joined[i]) continue;
-    const Index a = find(graph[i].t);
-    const Index b = find(graph[i].s);
-    root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+  Parts parts(tasks);
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    if (joined[i]) parts.join(graph[i]);
+  return parts.groups();
+}
+
+Groups parts_around(Index fixed, Index tasks, const TaskGraph& graph,
+                    const std::vector<bool>& joined, const std::function<double(Index)>& length) {
+  Groups groups = connected_parts(tasks, graph, joined);
+  if (std::ranges::none_of(groups,
+                           [&](const auto& group) { return group.size() > 1 && group[1] < fixed; }))
+    return groups;
+  std::vector<Index> edges;
+  for (Index i = 0; i < std::ssize(graph); ++i)
+    if (joined[static_cast<std::size_t>(i)]) edges.push_back(i);
+  std::ranges::stable_sort(edges, {}, length);
+  Parts parts(tasks);
+  for (const Index i : edges) {
+    const Edge& edge = graph[static_cast<std::size_t>(i)];
+    if (parts.first(edge.t) >= fixed || parts.first(edge.s) >= fixed) parts.join(edge);
   }
-  std::vector<std::pair<Index, Index>> key(static_cast<std::size_t>(tasks));
-  for (Index t = 0; t < tasks; ++t) key[static_cast<std::size_t>(t)] = {find(t), 0};
-  return groups_of(key);
+  return parts.groups();
 }
 
 Groups common_refinement(Index tasks, const Groups& a, const Groups& b) {
@@ -94,13 +127,17 @@ double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta) {
   return sum;
 }
 
-Matrix mean_of_groups(const Matrix& theta, const Groups& groups) {
+Matrix mean_of_groups(const Matrix& theta, const Groups& groups, Index fixed) {
   Matrix merged = theta;
   for (const std::vector<Index>& members : groups) {
     if (members.size() < 2) continue;
     Vector mean = Vector::Zero(theta.cols());
-    for (const Index u : members) mean += theta.row(u);
-    mean /= static_cast<double>(members.size());
+    if (members.front() < fixed) {
+      mean = theta.row(members.front());
+    } else {
+      for (const Index u : members) mean += theta.row(u);
+      mean /= static_cast<double>(members.size());
+    }
     for (const Index u : members) merged.row(u) = mean;
   }
   return merged;

@@ -5,6 +5,7 @@
 // over T tasks with M base kernels, J_t(theta) the optimal value of task t's SVM with kernel sum_m theta^m K_t^m.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ using Groups = std::vector<std::vector<Index>>;
 // Connected parts of the graph with the edges for which `joined` holds.
 Groups connected_parts(Index tasks, const TaskGraph& graph, const std::vector<bool>& joined);
 
+// The same where no part may have two of the first `fixed` tasks: there shorter edges count first, and those that would join two such parts do not.
+Groups parts_around(Index fixed, Index tasks, const TaskGraph& graph,
+                    const std::vector<bool>& joined, const std::function<double(Index)>& length);
+
 // The coarsest partition that refines both.
 Groups common_refinement(Index tasks, const Groups& a, const Groups& b);
 
@@ -58,7 +63,7 @@ Groups equal_rows(const Matrix& theta);
 // sum over edges of w_ts ||theta_t - theta_s||, theta as rows.
 double pairwise_distance(const TaskGraph& graph, ConstMatrixRef theta);
 
-// The weights of every group replaced by their mean, which lies in D because D is convex.
-Matrix mean_of_groups(const Matrix& theta, const Groups& groups);
+// The weights of every group replaced by their mean, which lies in D because D is convex; by those of its first member where that is one of the first `fixed` tasks.
+Matrix mean_of_groups(const Matrix& theta, const Groups& groups, Index fixed = 0);
 
 }  // namespace coterie

@@ -9,7 +9,9 @@ RoundedPenalty::RoundedPenalty(const ThetaProblem& problem, const Matrix& theta,
   ends_.reserve(problem.graph.size());
   for (const Edge& edge : problem.graph)
     ends_.push_back({static_cast<std::int32_t>(edge.t), static_cast<std::int32_t>(edge.s)});
-  for (Index t = 0; t < theta.rows(); ++t)
+  for (std::size_t i = 0; i < ends_.size(); ++i)
+    if (ends_[i].t < problem.fixed) limit_ += problem.kappa[static_cast<Index>(i)];
+  for (Index t = problem.fixed; t < theta.rows(); ++t)
     limit_ += (problem_.c.row(t) + theta.row(t) * problem_.B[static_cast<std::size_t>(t)]).norm();
 }
 
@@ -105,7 +107,8 @@ Groups RoundedPenalty::fused_parts(const Eigen::ArrayXd& norm, double lengths) c
   for (Index i = 0; i < norm.size(); ++i)
     fused[static_cast<std::size_t>(i)] =
         problem_.kappa[i] > 0 && norm[i] * steepest(i) <= lengths * problem_.kappa[i];
-  return connected_parts(problem_.c.rows(), problem_.graph, fused);
+  return parts_around(problem_.fixed, problem_.c.rows(), problem_.graph, fused,
+                      [&](Index i) { return norm[i]; });
 }
 
 EdgeCurvature::EdgeCurvature(const ThetaProblem& problem, const RoundedPenalty& penalty)

@@ -7,7 +7,8 @@
 //   Hessian of kappa h:   kappa/eps I   inside,      kappa/||d|| (I - tau d d'/||d||^2)   beyond                          (32)
 //
 // theta comes as base + offset, where base is equal within a group: differences inside it are then exact to the last digit of the offsets.
-// No dual needs to be longer than the sum of all gradients. Where kappa is, eps is widened by their ratio, which keeps the curvature bounded.
+// No dual needs to be longer than the sum of all gradients, of which fixed tasks have none but up to kappa at each of their edges. Where kappa is, eps is widened by
+// their ratio, which keeps the curvature bounded.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class RoundedPenalty {
   // edges x M, (31)
   Matrix pair_duals(const Matrix& base, const Matrix& offset, const Eigen::ArrayXd& norm) const;
 
-  // Connected parts of the edges shorter than this many eps.
+  // Connected parts of the edges shorter than this many eps, none with two fixed tasks.
   Groups fused_parts(const Eigen::ArrayXd& norm, double lengths) const;
 
   // The curvature of edge i near zero.

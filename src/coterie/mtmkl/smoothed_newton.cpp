@@ -33,6 +33,7 @@ class SmoothedNewton {
       : problem_(problem),
         T_(problem.c.rows()),
         M_(problem.c.cols()),
+        fixed_(problem.fixed),
         p_(problem.weights.p()),
         penalty_(problem, theta, eps),
         edges_(problem, penalty_) {
@@ -49,11 +50,16 @@ class SmoothedNewton {
 
   const Point& at() const { return at_; }
   double eps() const { return penalty_.eps(); }
+  Matrix theta() const {
+    Matrix theta = at_.theta.leftCols(M_);
+    theta.bottomRows(T_ - fixed_) = theta.bottomRows(T_ - fixed_).cwiseMax(0.0);
+    return theta;
+  }
 
   // One Newton step with a line search. False: no descent.
   bool step(const std::function<bool()>& keep_going) {
     for (int attempt = 0; attempt < 5; ++attempt) {
-      faces_ = choose_faces(problem_.weights, M_, at_.theta, at_.r, eps(), attempt == 0);
+      faces_ = choose_faces(problem_.weights, M_, fixed_, at_.theta, at_.r, eps(), attempt == 0);
       const double tau = attempt == 0 ? 1 : attempt == 1 ? 0.5 : 0;  // of (32)
       edges_.weigh(at_.penalty.norm, tau);
       Matrix residual = -at_.r;
@@ -83,12 +89,14 @@ class SmoothedNewton {
         continue;
       }
       const Eigen::RowVectorXd centre = centre_of(group);
+      const bool fixed = group.front() < fixed_;
       for (const Index t : group) {
         auto offset = at_.offset.row(t).head(M_);
         offset += base_.row(t).head(M_) - centre;
         offset *= factor;
         base_.row(t).head(M_) = centre;
-        if (on_sphere(t)) offset += inflation(centre, offset) * (centre + offset);
+        if (t >= fixed_ && on_sphere(t) && (!fixed || on_sphere(group.front())))
+          offset += inflation(centre, offset) * (centre + offset);
       }
     }
     at_.theta = base_ + at_.offset;
@@ -115,13 +123,14 @@ class SmoothedNewton {
     std::swap(at, at_);
   }
 
-  // Connected parts of the edges shorter than this many eps.
+  // Connected parts of the edges shorter than this many eps, none with two fixed tasks.
   Groups fused_parts(double lengths) const {
     return penalty_.fused_parts(at_.penalty.norm, lengths);
   }
 
-  // Where a group will be at eps = 0: the mean of its members, without the kernels that some member does not use.
+  // Where a group will be at eps = 0: at its fixed task, or the mean of its members, without the kernels that some member does not use.
   Eigen::RowVectorXd centre_of(const std::vector<Index>& group) const {
+    if (group.front() < fixed_) return at_.theta.row(group.front()).head(M_);
     Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(M_);
     for (const Index t : group) mean += at_.theta.row(t).head(M_);
     mean /= static_cast<double>(group.size());
@@ -158,8 +167,9 @@ class SmoothedNewton {
   double gap_at(const Matrix& z) {
     const Matrix& pull = at_.penalty.pull;
     double gap = 0;
+    for (Index t = 0; t < fixed_; ++t) gap -= pull.row(t).head(M_).dot(z.row(t));
     Vector r_t(M_);
-    for (Index t = 0; t < T_; ++t) {
+    for (Index t = fixed_; t < T_; ++t) {
       r_t = problem_.c.row(t) + pull.row(t).head(M_);
       r_t.noalias() += problem_.B[index(t)] * z.row(t).transpose();
       gap +=
@@ -177,7 +187,7 @@ class SmoothedNewton {
     penalty_.evaluate(x.theta, base_, x.offset, x.penalty);
     x.value = x.penalty.value;
     double slope = 0;
-    for (Index t = 0; t < T_; ++t) {
+    for (Index t = fixed_; t < T_; ++t) {
       auto r = x.r.row(t).head(M_);
       const auto theta = x.theta.row(t).head(M_);
       r.noalias() = theta * problem_.B[index(t)];
@@ -191,7 +201,7 @@ class SmoothedNewton {
   // trial <- the point of D that theta + length step leads to
   void retract(double length) {
     trial_.offset = at_.offset + length * step_;
-    for (Index t = 0; t < T_; ++t) {
+    for (Index t = fixed_; t < T_; ++t) {
       const auto base = base_.row(t).head(M_);
       auto offset = trial_.offset.row(t).head(M_);
       auto x = trial_.theta.row(t).head(M_);
@@ -305,7 +315,7 @@ class SmoothedNewton {
   }
 
   const ThetaProblem& problem_;
-  Index T_, M_;
+  Index T_, M_, fixed_;
   double p_;
   RoundedPenalty penalty_;
   EdgeCurvature edges_;
@@ -340,7 +350,7 @@ double model_gap(const ThetaProblem& problem, const Matrix& theta, const Matrix&
     }
     gap += problem.kappa[static_cast<Index>(i)] * std::sqrt(squared) - along;
   }
-  for (Index t = 0; t < theta.rows(); ++t) {
+  for (Index t = problem.fixed; t < theta.rows(); ++t) {
     r.row(t).noalias() += theta.row(t) * problem.B[static_cast<std::size_t>(t)];
     gap += r.row(t).dot(theta.row(t)) - problem.weights.smallest(r.row(t).transpose());
   }
@@ -375,7 +385,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
   };
   const auto separate = [&] {
     path.groups = singletons(problem.c.rows());
-    path.merged = newton.at().theta.leftCols(problem.c.cols()).cwiseMax(0.0);
+    path.merged = newton.theta();
   };
   for (;;) {
     const Point& at = newton.at();
@@ -415,7 +425,7 @@ SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& the
     ++path.iterations;
     if (!newton.step(settings.keep_going)) break;
   }
-  path.theta = newton.at().theta.leftCols(problem.c.cols()).cwiseMax(0.0);
+  path.theta = newton.theta();
   path.eps = newton.eps();
   path.r = newton.at().r.leftCols(problem.c.cols());
   path.nu = newton.pair_duals();

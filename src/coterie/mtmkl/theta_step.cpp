@@ -25,7 +25,11 @@ Matrix pull(const TaskGraph& graph, const Matrix& nu, Index T) {
 class Admm {
  public:
   Admm(const ThetaProblem& problem, ThetaState& state)
-      : problem_(problem), s_(state), T_(problem.c.rows()), M_(problem.c.cols()) {
+      : problem_(problem),
+        s_(state),
+        T_(problem.c.rows()),
+        M_(problem.c.cols()),
+        fixed_(problem.fixed) {
     degree_ = Vector::Zero(T_);
     for (const Edge& edge : problem.graph) {
       degree_[edge.t] += 1;
@@ -33,9 +37,11 @@ class Admm {
     }
     fused_.assign(problem.graph.size(), false);
     if (s_.rho == 0) {
+      const double tasks = static_cast<double>(T_ - fixed_);
       double curvature = 0;
-      for (const Matrix& B : problem.B) curvature += B.trace() / static_cast<double>(M_ * T_);
-      const double slope = problem.c.norm() / std::sqrt(static_cast<double>(T_));
+      for (Index t = fixed_; t < T_; ++t)
+        curvature += problem.B[index(t)].trace() / (static_cast<double>(M_) * tasks);
+      const double slope = problem.c.bottomRows(T_ - fixed_).norm() / std::sqrt(tasks);
       s_.rho = std::max(1e-8, std::max(curvature, slope) / (1 + degree_.mean()));
     }
     factor();
@@ -46,12 +52,12 @@ class Admm {
     previous_z_ = s_.z;
     const Matrix right = s_.rho * s_.z + s_.v - problem_.c - drive_;
     const Matrix old = s_.theta;
-    for (Index t = 0; t < T_; ++t) {
+    for (Index t = fixed_; t < T_; ++t) {
       const Vector rhs = (right.row(t) + s_.rho * degree_[t] * old.row(t)).transpose();
-      s_.theta.row(t) = inverse_[static_cast<std::size_t>(t)] * rhs;
+      s_.theta.row(t) = inverse_[index(t)] * rhs;
     }
     edges();
-    for (Index t = 0; t < T_; ++t)
+    for (Index t = fixed_; t < T_; ++t)
       s_.z.row(t) =
           problem_.weights.project(s_.theta.row(t).transpose() - s_.v.row(t).transpose() / s_.rho);
     s_.v += s_.rho * (s_.z - s_.theta);
@@ -69,20 +75,27 @@ class Admm {
       set_rho(std::clamp(s_.rho * std::clamp(std::sqrt(ratio), 0.2, 5.0), 1e-12, 1e12));
   }
 
-  Groups groups() const { return connected_parts(T_, problem_.graph, fused_); }
+  Groups groups() const {
+    return parts_around(fixed_, T_, problem_.graph, fused_, [&](Index i) {
+      const Edge& edge = problem_.graph[index(i)];
+      return (s_.z.row(edge.t) - s_.z.row(edge.s)).norm();
+    });
+  }
 
  private:
+  static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
+
   void set_rho(double rho) {
     s_.rho = rho;
     factor();
   }
 
   void factor() {
-    inverse_.clear();
-    for (Index t = 0; t < T_; ++t) {
-      Eigen::MatrixXd A = problem_.B[static_cast<std::size_t>(t)];
+    inverse_.resize(index(T_));
+    for (Index t = fixed_; t < T_; ++t) {
+      Eigen::MatrixXd A = problem_.B[index(t)];
       A.diagonal().array() += s_.rho * (degree_[t] + 1);
-      inverse_.emplace_back(A.llt().solve(Eigen::MatrixXd::Identity(M_, M_)));
+      inverse_[index(t)] = A.llt().solve(Eigen::MatrixXd::Identity(M_, M_));
     }
     drive_ = pull(problem_.graph, s_.nu, T_);
   }
@@ -132,7 +145,7 @@ class Admm {
 
   const ThetaProblem& problem_;
   ThetaState& s_;
-  Index T_, M_;
+  Index T_, M_, fixed_;
   Vector degree_;
   std::vector<Eigen::MatrixXd> inverse_;
   Matrix drive_, previous_z_;
@@ -157,8 +170,13 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
       (settings.keep_going && !settings.keep_going()))
     return result;
 
-  // Where rounding or a degenerate model stops Newton's method, ADMM goes on from there.
   state.v = std::move(path.r);
+  return improve_by_admm(problem, state, std::move(result), settings);
+}
+
+ThetaResult improve_by_admm(const ThetaProblem& problem, ThetaState& state, ThetaResult result,
+                            const ThetaSettings& settings) {
+  const Index newton_steps = result.iterations;
   state.z = result.theta;
   state.nu = result.nu;
   Admm admm(problem, state);
@@ -175,10 +193,10 @@ ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
     if (iteration != next_check && iteration != settings.max_iterations) continue;
     next_check += std::clamp<Index>(iteration / 5, 10, 100);
     const Groups groups = admm.groups();
-    const Matrix theta = mean_of_groups(state.z, groups);
+    const Matrix theta = mean_of_groups(state.z, groups, problem.fixed);
     const double gap = model_gap(problem, theta, state.nu);
     if (gap < result.gap) result = {theta, state.nu, groups, gap, 0};
-    result.iterations = path.iterations + iteration;
+    result.iterations = newton_steps + iteration;
     if (gap <= std::max(settings.gap_tolerance, settings.enough) ||
         (settings.keep_going && !settings.keep_going()))
       break;

@@ -11,9 +11,13 @@
 // carries the copies and their duals; the edge is fused exactly when nothing was cut off by the projection.
 // H = 0, mu = 0 gives the linear theta problem of the paper.
 //
+// Tasks may be fixed: weights that stay as they are, all different, and draw the others, (39). A group has at most one of them, and its weights.
+//
 // Both stop when the gap of the model, (18), is at most gap_tolerance:
 //
 //   sum_t [ r_t'z_t - min_{x in D} r_t'x ] + sum_i [ kappa_i ||z_t - z_s|| - nu_i'(z_t - z_s) ],   r_t = c_t + B_t z_t + sum of +-nu_i
+//
+// where the first sum is over the tasks that are not fixed.
 #pragma once
 
 #include <functional>
@@ -26,9 +30,10 @@ namespace coterie {
 struct ThetaProblem {
   const Matrix& c;               // T x M
   const std::vector<Matrix>& B;  // [task] M x M, positive semidefinite
-  const TaskGraph& graph;
-  const Vector& kappa;  // per edge, lambda w_ts
+  const TaskGraph& graph;        // t < s, s not fixed
+  const Vector& kappa;           // per edge, lambda w_ts
   const WeightSet& weights;
+  Index fixed = 0;  // the first tasks, whose weights stay as they are: of c and B they have no part
 };
 
 // What one theta step hands to the next.
@@ -59,5 +64,9 @@ struct ThetaResult {
 
 ThetaResult solve_theta(const ThetaProblem& problem, ThetaState& state,
                         const ThetaSettings& settings);
+
+// What that does where rounding or a degenerate model stops Newton's method: ADMM from the best so far, and theta and v of the state.
+ThetaResult improve_by_admm(const ThetaProblem& problem, ThetaState& state, ThetaResult best,
+                            const ThetaSettings& settings);
 
 }  // namespace coterie
