@@ -71,6 +71,7 @@ class FlexclusPenalty : public Penalty {
     proof.conjugate = {shared + own, change_of_square(shared, std::sqrt(p_.lambda2 * off)) +
                                          sums * (shared + own)};
     proof.reach = 1 / (4 * p_.lambda2) + 1 / (4 * p_.lambda3);
+    proof.W_reach = p_.lambda3;
     return proof;
   }
 

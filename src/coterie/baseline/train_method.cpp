@@ -37,7 +37,7 @@ void check_extras(const Method& method, const TrainExtras& extras) {
 }
 
 LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::vector<Index>& rows,
-                             const TrainSettings& settings) {
+                             const TrainSettings& settings, const Vector& X_error = {}) {
   std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), -1);  // of a row in X
   for (std::size_t i = 0; i < rows.size(); ++i)
     place[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
@@ -51,6 +51,7 @@ LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::ve
     for (const Index row : data.tasks[t].rows)
       places.push_back(place[static_cast<std::size_t>(row)]);
     problem.X.emplace_back(X(places, Eigen::all));
+    if (X_error.size() > 0) problem.X_error.emplace_back(X_error(places));
     problem.y.push_back(data.tasks[t].y);
     problem.c[t] /= static_cast<double>(data.tasks[t].size());
   }
@@ -68,7 +69,8 @@ MethodProblem prepare_linear(Dataset data, const TrainSettings& settings, const 
     MappedRows mapped = map_features(prepared.data.X, rows, prepared.kernels,
                                      prepared.grams.divisors, choice.rank, threads);
     problem.map = std::move(mapped.map);
-    problem.linear = linear_problem(prepared.data, mapped.phi, rows, settings);
+    problem.linear = linear_problem(prepared.data, mapped.phi, rows, settings, mapped.error);
+    problem.linear.W_error = weight_error_of(problem.map);
     return problem;
   }
   check_dataset(data);
@@ -154,6 +156,7 @@ void expand_in_kernels(const MethodProblem& problem, const LinearFit& fit, Model
   std::ranges::sort(order, {}, [&](Index j) { return pivots[static_cast<std::size_t>(j)]; });
   for (const Index j : order) model.training_row.push_back(pivots[static_cast<std::size_t>(j)]);
   model.support_vectors = problem.prepared.data.X(model.training_row, Eigen::all);
+  model.map = problem.map.L(order, Eigen::all);
   const Index M = std::ssize(model.kernels);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     TaskModel& task = model.tasks[t];

@@ -124,14 +124,6 @@ struct Stated {
 
 // ---- Features: those of the data, or those that stand for kernels, docs/methods.md (12) --------------------------------------------
 
-double mean_kernel(const Model& model, ConstVectorRef x, ConstVectorRef z) {
-  double sum = 0;
-  for (std::size_t m = 0; m < model.kernels.size(); ++m)
-    sum += kernel_value(model.kernels[m], x, z) /
-           (static_cast<double>(model.kernels.size()) * model.divisors[static_cast<Index>(m)]);
-  return sum;
-}
-
 Real mean_kernel(const Model& model, const ExactKernels& exact, Index i, Index j) {
   Numbers values(model.kernels.size());
   exact.values(i, j, values.data());
@@ -141,80 +133,76 @@ Real mean_kernel(const Model& model, const ExactKernels& exact, Index i, Index j
   return sum;
 }
 
-// The pivots are the model's support vectors, ordered by row; they were chosen one by one, always that of which most was left.
-struct Map {
-  std::vector<Index> order;  // pivot of every feature
-  Matrix phi;                // at the pivots, in the order of rows
-};
-
-Index first_largest(const Vector& left) {  // but for rounding
-  for (Index i = 0;; ++i)
-    if (left[i] >= (1 - 1e-10) * left.maxCoeff()) return i;
+// A bound of |mean_kernel - truth|, relative to the roots of the values of both rows with themselves.
+double error_of_mean_kernel(const ExactKernels& exact) {
+  double roundings = 0;
+  for (Index m = 0; m < exact.M(); ++m) roundings = std::max(roundings, 2 * exact.roundings(m));
+  return (roundings + static_cast<double>(exact.M()) + 8) * u_long;
 }
 
-Map map_of(const Model& model) {
-  const Matrix& P = model.support_vectors;
-  Map map{{}, Matrix::Zero(P.rows(), P.rows())};
-  Vector left(P.rows());
-  for (Index i = 0; i < P.rows(); ++i) left[i] = mean_kernel(model, P.row(i), P.row(i));
-  for (Index r = 0; r < P.rows(); ++r) {
-    const Index p = first_largest(left);
-    const double root = std::sqrt(left[p]);
-    for (Index i = 0; i < P.rows(); ++i) {
-      if (std::ranges::count(map.order, i) > 0) continue;
-      double value = mean_kernel(model, P.row(i), P.row(p));
-      for (Index l = 0; l < r; ++l) value -= map.phi(i, l) * map.phi(p, l);
-      map.phi(i, r) = i == p ? root : value / root;
-      left[i] = std::max(0.0, left[i] - map.phi(i, r) * map.phi(i, r));
-    }
-    left[p] = -1;
-    map.order.push_back(p);
+// The features of the pivots, a matrix of which every row has one number more than some other: in that order it is a lower triangle L,
+// and the features of any row are L^-1 of its kernel values with the pivots.
+struct Map {
+  std::vector<Index> order;  // pivot of every feature
+  Table L;                   // in that order
+  Numbers size;              // root of the kernel of every pivot with itself, in that order
+  double amplified =
+      0;  // length of |L^-1| size: what errors of kernel values, relative to the sizes, become in features
+};
+
+// The root of the kernels at the pivots: L L' may be off by so much of the sizes of both.
+constexpr double kMapMargin = 1e-10;
+
+Map map_of(const Model& model, const ExactKernels& exact, Verification& check) {
+  const Matrix& phi = model.map;
+  const Index rank = model.support_vectors.rows();
+  if (rank > 0 && phi.size() == 0)
+    throw InputError(
+        "The model does not hold the map of its features, as models of older versions; it cannot "
+        "be checked. Train it anew.");
+  Map map;
+  map.order.assign(at(rank), -1);
+  for (Index i = 0; i < rank; ++i) {
+    Index last = rank - 1;
+    while (last >= 0 && phi(i, last) == 0) --last;
+    if (last < 0 || map.order[at(last)] >= 0 || !(phi(i, last) > 0))
+      throw InputError("The map of the model is no lower triangle, in no order of its pivots.");
+    map.order[at(last)] = i;
   }
+  map.L = Table::Zero(rank, rank);
+  Table inverse = Table::Zero(rank, rank);
+  Real squares = 0;
+  double apart = 0;
+  for (Index r = 0; r < rank; ++r) {
+    const Index row = model.training_row[at(map.order[at(r)])];
+    for (Index l = 0; l <= r; ++l) map.L(r, l) = phi(map.order[at(r)], l);
+    map.size.push_back(std::sqrt(mean_kernel(model, exact, row, row)));
+    for (Index l = 0; l <= r; ++l) {
+      const Index other = model.training_row[at(map.order[at(l)])];
+      const Real off = product(map.L, r, map.L, l) - mean_kernel(model, exact, row, other);
+      apart = std::max(apart, small(std::abs(off) / (map.size.back() * map.size[at(l)])));
+    }
+    Real amplified = 0;
+    for (Index l = 0; l <= r; ++l) {
+      Real sum = l == r ? 1 : 0;
+      for (Index k = l; k < r; ++k) sum -= map.L(r, k) * inverse(k, l);
+      inverse(r, l) = sum / map.L(r, r);
+      amplified += std::abs(inverse(r, l)) * map.size[at(l)];
+    }
+    squares += amplified * amplified;
+  }
+  map.amplified = 1.01 * small(std::sqrt(squares));
+  note_infeasible(check, apart, kMapMargin, "the map is not the root of the kernels at its pivots");
   return map;
 }
 
-// Features of one row from its kernel values with the pivots, by forward substitution.
-template <typename Number, typename KernelWith, typename Features>
-std::vector<Number> mapped(const Map& map, const Features& phi, const KernelWith& kernel_with) {
-  std::vector<Number> out(map.order.size());
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    const Index p = map.order[r];
-    out[r] = kernel_with(p);
-    for (std::size_t l = 0; l < r; ++l) out[r] -= out[l] * phi(p, static_cast<Index>(l));
-    out[r] /= phi(p, static_cast<Index>(r));
-  }
-  return out;
-}
-
-// The same in long double, in the order of the pivots that is known.
-Table exact_pivots(const Model& model, const ExactKernels& exact, const Map& map) {
-  const std::vector<Index>& row = model.training_row;
-  const Index rank = std::ssize(map.order);
-  Table phi = Table::Zero(rank, rank);
-  for (Index r = 0; r < rank; ++r) {
-    const Index p = map.order[at(r)];
-    for (Index s = r; s < rank; ++s) {
-      const Index i = map.order[at(s)];
-      Real value = mean_kernel(model, exact, row[at(i)], row[at(p)]);
-      for (Index l = 0; l < r; ++l) value -= phi(i, l) * phi(p, l);
-      phi(i, r) = i == p ? std::sqrt(std::max<Real>(value, 1e-300L)) : value / phi(p, r);
-    }
-  }
-  return phi;
-}
-
-// Features are mapped in long double. Those of the solver were computed in double, and may be off by so many times what the same
-// substitution in double is off by here.
-constexpr double kMapMargin = 10;
-
-// Fills in the features, W and what both may be off by.
+// Fills in the features, W and what both may be off by, docs/methods.md (19).
 void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
                   const ExactKernels& exact, Stated& stated, Verification& check) {
   for (std::size_t k = 0; k < model.training_row.size(); ++k)
     if (!(X.row(model.training_row[k]) == model.support_vectors.row(static_cast<Index>(k))))
       check.findings.emplace_back("a pivot differs from its row of the data");
-  const Map map = map_of(model);
-  const Table phi = exact_pivots(model, exact, map);
+  const Map map = map_of(model, exact, check);
   const Index rank = parse_map(model.settings.map).rank, found = std::ssize(map.order);
   if (found > rank)
     check.findings.push_back(
@@ -224,49 +212,45 @@ void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
     for (const Index row : task.rows) used[at(row)] = true;
   stated.mapped = Table::Zero(X.rows(), found);
   stated.feature_error.assign(at(X.rows()), 0);
+  const double of_value = error_of_mean_kernel(exact);
   Real trace = 0, left = 0;
   for (Index i = 0; i < X.rows(); ++i) {
     if (!used[at(i)]) continue;
-    const std::vector<double> rounded = mapped<double>(map, map.phi, [&](Index p) {
-      return mean_kernel(model, X.row(i), model.support_vectors.row(p));
-    });
-    const Numbers careful = mapped<Real>(
-        map, phi, [&](Index p) { return mean_kernel(model, exact, i, model.training_row[at(p)]); });
-    Real own = mean_kernel(model, exact, i, i), off = 0;
-    trace += own;
-    for (std::size_t r = 0; r < careful.size(); ++r) {
-      stated.mapped(i, static_cast<Index>(r)) = careful[r];
-      own -= careful[r] * careful[r];
-      off += (careful[r] - rounded[r]) * (careful[r] - rounded[r]);
+    for (Index r = 0; r < found; ++r) {
+      Real value = mean_kernel(model, exact, i, model.training_row[at(map.order[at(r)])]);
+      for (Index l = 0; l < r; ++l) value -= stated.mapped(i, l) * map.L(r, l);
+      stated.mapped(i, r) = value / map.L(r, r);
     }
-    left += std::max<Real>(0, own);
-    stated.feature_error[at(i)] = kMapMargin * small(std::sqrt(off));
+    const Real own = mean_kernel(model, exact, i, i),
+               reached = product(stated.mapped, i, stated.mapped, i);
+    trace += own;
+    left += std::max<Real>(0, own - reached);
+    stated.feature_error[at(i)] =
+        map.amplified * (of_value * small(std::sqrt(own)) +
+                         static_cast<double>(found + 4) * u_long * small(std::sqrt(reached)));
   }
   if (found < rank && left > 2e-6L * trace)
     check.findings.push_back(fmt::format(
         "the map leaves {:.2g} of the kernels, more than 1e-6, though it has fewer pivots than "
         "its rank allows",
         small(left / trace)));
-  // w = sum of coefficients times phi at the pivots; the solver found the coefficients by substitution in double.
+  // w = sum of coefficients times the features of the pivots.
+  std::vector<Index> place(at(found));
+  for (Index r = 0; r < found; ++r) place[at(map.order[at(r)])] = r;
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
     const Index row = static_cast<Index>(t);
-    double off = 0;
+    double size = 0;
     for (std::size_t k = 0; k < task.support.size(); ++k) {
-      const Index p = task.support[k];
+      const Index p = place[at(task.support[k])];
       const Real coefficient =
           static_cast<Real>(task.alpha[static_cast<Index>(k)]) * task.y[static_cast<Index>(k)];
-      for (Index r = 0; r < found; ++r) stated.W(row, r) += coefficient * phi(p, r);
-      off += small(std::abs(coefficient)) *
-             (4 * static_cast<double>(found) * u * small(std::sqrt(product(phi, p, phi, p))) +
-              stated.feature_error[at(model.training_row[at(p)])]);
+      for (Index r = 0; r <= p; ++r) stated.W(row, r) += coefficient * map.L(p, r);
+      size += small(std::abs(coefficient) * std::sqrt(product(map.L, p, map.L, p)));
     }
-    stated.weight_error[t] = off;
+    stated.weight_error[t] = static_cast<double>(found + 4) * u_long * size;
   }
-  check.taken.push_back(fmt::format(
-      "that the mapped features, computed in double, are off by at most {:.0f} times what doubles "
-      "are off by here ({:.1e} at most)",
-      kMapMargin, *std::ranges::max_element(stated.feature_error)));
+  check.taken.emplace_back("which rows are the pivots of the map");
 }
 
 Stated state(const Model& model, const Dataset& data, const Matrix& X,
