@@ -176,6 +176,18 @@ void expand_in_kernels(const MethodProblem& problem, const LinearFit& fit, Model
   }
 }
 
+// Groups of metag are the tasks whose weights are equal in the model: coefficients may be where weights differ by rounding.
+Groups equal_coefficients(const Model& model) {
+  Matrix coefficients = Matrix::Zero(std::ssize(model.tasks), model.support_vectors.rows());
+  for (Index t = 0; t < coefficients.rows(); ++t) {
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+    for (std::size_t k = 0; k < task.support.size(); ++k)
+      coefficients(t, task.support[k]) =
+          task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+  }
+  return equal_rows(coefficients);
+}
+
 Model make_linear_model(const MethodProblem& problem, const TrainSettings& settings,
                         const LinearFit& fit, std::string fingerprint) {
   const Dataset& data = problem.prepared.data;
@@ -205,6 +217,7 @@ Model make_linear_model(const MethodProblem& problem, const TrainSettings& setti
     model.tasks.push_back(std::move(out));
   }
   if (mapped) expand_in_kernels(problem, fit, model);
+  if (mapped && settings.method == "metag") model.groups = equal_coefficients(model);
 
   Certificate& proof = model.certificate;
   proof.primal = fit.primal;

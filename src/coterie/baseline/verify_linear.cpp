@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "coterie/mtmkl/verify_sums.hpp"
@@ -840,9 +841,35 @@ void compare_stationary(const Certificate& stated, double tolerance, Real primal
                    stated.gap, stated.bound, tolerance));
 }
 
+// The weights of a task as the model states them: of features, or signed coefficients of pivots.
+std::vector<double> stated_weights(const Model& model, const TaskModel& task) {
+  if (model.settings.map == "none") return {task.w.begin(), task.w.end()};
+  std::vector<double> weights(at(model.support_vectors.rows()), 0);
+  for (std::size_t k = 0; k < task.support.size(); ++k)
+    weights[at(task.support[k])] =
+        task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+  return weights;
+}
+
+// Those of metag are the tasks of equal weights, no fewer and no more.
+void check_equal_weights(const Model& model, Verification& check) {
+  std::map<std::vector<double>, Index> group_of;  // the first that has these weights
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    for (const Index t : model.groups[g]) {
+      const TaskModel& task = model.tasks[at(t)];
+      const Index own = static_cast<Index>(g);
+      if (group_of.emplace(stated_weights(model, task), own).first->second != own)
+        check.findings.push_back(fmt::format(
+            "task '{}' has the weights of another group, but is not listed there", task.name));
+    }
+  if (!check.groups_exact) check.findings.emplace_back("the weights of a group are not equal");
+}
+
 // Every task is in one group. Those of metag have equal weights; those of flexclus follow from the shared part: tasks that agree in more
-// than half of the features are joined. Those of cmtl and coclus are a reading, which nothing here can prove.
-void check_clusters(const Model& model, const Table& W, const Table& shared, Verification& check) {
+// than half of the features are joined. Those of cmtl and coclus are a reading, those of whom the problem that was solved: nothing in the
+// model can tell whether others would do better.
+void check_clusters(const Model& model, const Table& W, const Table& shared, Index most,
+                    Verification& check) {
   std::vector<int> found(model.tasks.size(), 0);
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
@@ -852,10 +879,20 @@ void check_clusters(const Model& model, const Table& W, const Table& shared, Ver
   check.groups_exact = true;
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
-      if (W.row(t) != W.row(group.front())) check.groups_exact = false;
-  if (model.settings.method == "metag" && !check.groups_exact)
-    check.findings.emplace_back("the weights of a group are not equal");
-  if (model.settings.method != "flexclus" || shared.rows() != W.rows()) return;
+      if (stated_weights(model, model.tasks[at(t)]) !=
+          stated_weights(model, model.tasks[at(group.front())]))
+        check.groups_exact = false;
+  const std::string& method = model.settings.method;
+  if (method == "metag") check_equal_weights(model, check);
+  if (method == "cmtl" || method == "whom" || method == "coclus") {
+    if (std::ssize(model.groups) > most)
+      check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
+                                           model.groups.size(), most));
+    if (most > 1)
+      check.taken.emplace_back(method == "whom" ? "the clusters, for which the weights are optimal"
+                                                : "the clusters, which are read off the weights");
+  }
+  if (method != "flexclus" || shared.rows() != W.rows()) return;
   std::vector<Index> label;  // of every task, that of the first task it is joined with
   for (Index t = 0; t < W.rows(); ++t) label.push_back(t);
   for (Index s = 0; s < W.rows(); ++s)
@@ -912,7 +949,10 @@ Verification verify_linear(const Model& given, const Dataset& data,
         check.findings.push_back(fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
   }
   const Stated stated = state(model, data, X, exact, check, one_done);
-  check_clusters(model, stated.W, stated.shared, check);
+  const Index most = p.contains("clusters") ? std::clamp(static_cast<Index>(p.at("clusters")),
+                                                         Index{1}, std::ssize(model.tasks))
+                                            : 0;
+  check_clusters(model, stated.W, stated.shared, most, check);
   const Losses losses = losses_of(model, stated, check);
 
   const bool has_shared = method == "flexclus" || method == "coclus";
@@ -924,12 +964,8 @@ Verification verify_linear(const Model& given, const Dataset& data,
   if (method == "flexclus") charge = charge_flexclus(p, stated, losses.Z);
   if (method == "metag") charge = charge_metag(p, stated, losses.Z, model.certificate.nu, check);
   if (method == "whom") {
-    const Index allowed = std::min(static_cast<Index>(p.at("clusters")), std::ssize(model.tasks));
-    if (allowed > 1) claim = Claim::given_clusters;
+    if (most > 1) claim = Claim::given_clusters;
     charge = charge_whom(p, model.groups, stated, losses.Z);
-    if (std::ssize(model.groups) > allowed)
-      check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
-                                           model.groups.size(), allowed));
   }
   if (method == "coclus") {
     claim = Claim::stationary;
