@@ -8,8 +8,8 @@
 
 #include "command.hpp"
 #include "coterie/baseline/coclus.hpp"
-#include "coterie/model/method.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/model/method.hpp"
 #include "method_options.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -134,8 +134,7 @@ void print_settings(const Model& model) {
   Table settings({"name", "value"}, "ll");
   const std::vector<std::string> unused = unused_fields(model.settings);
   visit_fields(model.settings, [&](const char* name, const auto& value, const char*, const char*) {
-    if (std::ranges::find(unused, name) == unused.end())
-      settings.add({name, text_of(value)});
+    if (std::ranges::find(unused, name) == unused.end()) settings.add({name, text_of(value)});
   });
   settings.add({"casting", to_string(model.casting)});
   fmt::print("{}\n", settings.text());

@@ -14,12 +14,10 @@ struct MethodsOptions {
   OutputOptions output;
 };
 
-const char* family_of(const Method& method) {
-  return method.is_linear() ? "linear" : "kernels";
-}
+const char* family_of(const Method& method) { return method.is_linear() ? "linear" : "kernels"; }
 
 Json json_method(const Method& method) {
-  Json out = {{"name", method.name},         {"title", method.title},   {"source", method.source},
+  Json out = {{"name", method.name},         {"title", method.title},    {"source", method.source},
               {"family", family_of(method)}, {"convex", !method.convex}, {"about", method.about}};
   out["parameters"] = Json::array();
   for (const Parameter& parameter : method.parameters)

@@ -40,8 +40,7 @@ std::string journal_of(const std::string& folder) {
   return (fs::path(folder) / "journal").string();
 }
 
-std::string description(const PathOptions& options, const std::string& mark,
-                        const Extras& extras) {
+std::string description(const PathOptions& options, const std::string& mark, const Extras& extras) {
   Json run = {{"command", "path"}, {"problem", json_problem(mark, extras)}};
   run["settings"] = json_settings(options.settings);
   run["path"] = {options.path.smallest, options.path.ratio, options.path.resolution};
@@ -191,8 +190,8 @@ int run_path(const PathOptions& options) {
   path_settings.memory =
       0.5 * plan_fit(options.problem, options.settings, extras, data, options.output.quiet).kernels;
   GramCache cache;
-  const Fold fold = std::move(
-      make_folds(search, {split}, options.settings.normalise, cache).front());
+  const Fold fold =
+      std::move(make_folds(search, {split}, options.settings.normalise, cache).front());
   note_bounded(fold.train.grams, options.settings, options.output.quiet);
   cache.clear();
   const double prepare_seconds = watch.lap();

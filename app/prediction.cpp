@@ -126,7 +126,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
               "tasks like it with --new-task.",
               source, i + 1, name, list_names(known),
               model.settings.method->is_main() ? "Add the task with: coterie extend, or score"
-                                                 : "Score"));
+                                               : "Score"));
         add_new(name);
       }
     }

@@ -7,11 +7,11 @@
 #include <map>
 
 #include "coterie/baseline/plain.hpp"
-#include "coterie/model/train.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/machine.hpp"
 #include "coterie/io/table.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "coterie/model/train.hpp"
 #include "memory.hpp"
 #include "messages.hpp"
 
@@ -90,8 +90,7 @@ Dataset read_problem(const ProblemOptions& options) {
   return cast_into_tasks(read_data(options.data, rule), casting_of(options));
 }
 
-Extras read_extras(const ProblemOptions& options, const Settings& settings,
-                        const Dataset& data) {
+Extras read_extras(const ProblemOptions& options, const Settings& settings, const Dataset& data) {
   Extras extras;
   extras.precomputed = read_precomputed(settings.kernels.list(), {}, true);
   if (!options.task_C.empty()) extras.task_C = read_task_costs(options.task_C);
@@ -142,8 +141,8 @@ void follow_plan(const MemoryPlan& plan, double budget, bool quiet) {
         bytes_text(plan.all), bytes_text(budget), bytes_text(plan.kernels));
 }
 
-MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
-                    const Extras& extras, const Dataset& data, bool quiet) {
+MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings, const Extras& extras,
+                    const Dataset& data, bool quiet) {
   const double budget = memory_budget(options);
   if (settings.method->is_linear()) {
     const double bytes = linear_bytes(data, settings);

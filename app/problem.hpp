@@ -27,8 +27,7 @@ void add_resources(CLI::App& command, ProblemOptions& options);  // after them: 
 void check_problem(const ProblemOptions& options);
 
 Dataset read_problem(const ProblemOptions& options);
-Extras read_extras(const ProblemOptions& options, const Settings& settings,
-                        const Dataset& data);
+Extras read_extras(const ProblemOptions& options, const Settings& settings, const Dataset& data);
 
 // A table with the columns task and C; and a task graph without pairs of weight 0.
 std::map<std::string, double> read_task_costs(const std::string& path);
@@ -47,8 +46,8 @@ double memory_budget(const ProblemOptions& options);
 void follow_plan(const MemoryPlan& plan, double budget, bool quiet);
 
 // The plan of one fit, followed.
-MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings,
-                    const Extras& extras, const Dataset& data, bool quiet);
+MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings, const Extras& extras,
+                    const Dataset& data, bool quiet);
 
 // A note about kernels without a tail, if there are any.
 void note_bounded(const Grams& grams, const Settings& settings, bool quiet);

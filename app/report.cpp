@@ -118,8 +118,7 @@ std::string strength_text(const Model& model) {
   if (!model.settings.lambda.relative) return value;
   const bool kept =
       std::isfinite(model.certificate.lambda);  // else: stopped, or fused by any lambda
-  return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ",
-                     text_of(model.settings.lambda));
+  return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ", text_of(model.settings.lambda));
 }
 
 Json json_fit(const Model& model) {

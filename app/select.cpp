@@ -6,11 +6,11 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/model/train.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/mtmkl/range.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/method_scores.hpp"
@@ -69,9 +69,7 @@ struct Plan {
 };
 
 // Methods that the search along lambda serves.
-bool is_main(const Settings& settings) {
-  return settings.method->joint && !settings.method->pools;
-}
+bool is_main(const Settings& settings) { return settings.method->joint && !settings.method->pools; }
 
 Plan plan_of(const SelectOptions& options) {
   const Preset& preset = preset_of(options);
@@ -307,7 +305,8 @@ int run_select(const SelectOptions& options) {
       throw InputError(fmt::format(
           "the folds of --method {} need about {}, more than the {} there are. Use fewer --folds, "
           "or --hold-out.",
-          plan.settings.method->name, bytes_text(folds), bytes_text(memory_budget(options.problem))));
+          plan.settings.method->name, bytes_text(folds),
+          bytes_text(memory_budget(options.problem))));
   }
   const double read_seconds = watch.lap();
 

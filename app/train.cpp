@@ -1,4 +1,6 @@
 // coterie train: one fit.
+#include "coterie/model/train.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/model/train.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/io/model_file.hpp"
@@ -59,9 +60,7 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
   } else if (proof.status == to_string(Status::precision)) {
     why = fmt::format("rounding hides what is asked for (it leaves {:.1e} of the gap open)",
                       std::max(proof.bound, coarseness));
-    what = model.settings.method->is_linear()
-               ? kLinearPrecisionAdvice
-               : kPrecisionAdvice;
+    what = model.settings.method->is_linear() ? kLinearPrecisionAdvice : kPrecisionAdvice;
   }
   if (lambda_changed)
     what += " It has lambda = inf: the first fit, which finds lambda_max, was not yet done.";
@@ -168,8 +167,8 @@ int run_train(const TrainOptions& options) {
   print_result(options, model, fitted, phases, watch.seconds());
   if (!calibrated) tell("warning: {}\n", without_probabilities);
   if (fit.status() == Status::converged) return calibrated ? exit_done : exit_short;
-  const bool lambda_changed = fit.status() == Status::stopped && std::isinf(fitted.lambda) &&
-                              settings.lambda.relative;
+  const bool lambda_changed =
+      fit.status() == Status::stopped && std::isinf(fitted.lambda) && settings.lambda.relative;
   tell("warning: {} Written to {} with status '{}'.\n",
        advice(model, monitor, lambda_changed, fitted.fit.cycle, fit.coarseness()),
        options.model_path, model.certificate.status);

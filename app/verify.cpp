@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "command.hpp"
-#include "coterie/model/method.hpp"
-#include "coterie/model/verify_method.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/model/method.hpp"
+#include "coterie/model/verify_method.hpp"
 #include "messages.hpp"
 #include "options.hpp"
 #include "problem.hpp"

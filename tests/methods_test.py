@@ -284,3 +284,71 @@ def test_a_map_whose_pivots_are_equally_good_verifies(coterie, method):
     for kernels in ("paper", "linear gauss:1,4"):
         coterie("train", "d.csv", "-o", "m.h5", "--method", method, "--map", "kernels:20", "--kernels", kernels, code=None)
         coterie("verify", "m.h5", "d.csv")
+
+
+@pytest.mark.parametrize("method", LINEAR)
+@pytest.mark.parametrize("kernels", ["linear:raw gauss:1", "poly:2:raw", "poly:3:1:raw"])
+def test_maps_of_raw_kernels_verify_whatever_the_units(coterie, method, kernels):
+    """Columns from 1 to 1e6: what a fit says of its certificate holds for the features that the model states, not only for those of the solver."""
+    rows = small_rows(tasks=TASKS, n=16)
+    coterie.write("d.csv", csv_text([[1e6 * float(row[0]), 1e3 * float(row[1]), *row[2:]] for row in rows]))
+    for tolerance in ("1e-4", "1e-8"):
+        fit = train(coterie, method, "--map", "kernels:12", "--kernels", kernels, "--normalise", "none", "--tolerance", tolerance, "--max-steps", "20", code=None)
+        assert fit["status"] != "converged" or fit["gap"] + fit["bound"] <= float(tolerance)
+        assert coterie("verify", "m.h5", "d.csv", "--json", code=None).json["findings"] == []
+
+
+def test_a_map_of_other_features_is_found(data):
+    """Features that are not the root of the kernels, and a model that does not hold them."""
+    train(data, "cmtl", "--map", "kernels:6", "--kernels", "gauss:1")
+    path = data.folder / "m.h5"
+    sound = path.read_bytes()
+
+    def change(file):
+        file["/method/map"][0, 0] *= 1 + 1e-8
+    reseal(path, change)
+    assert "the map is not the root of the kernels at its pivots" in data("verify", "m.h5", "d.csv", code=1).err
+    path.write_bytes(sound)
+    reseal(path, lambda file: file.__delitem__("/method/map"))
+    assert "does not hold the map of its features" in data("verify", "m.h5", "d.csv", code=2).err
+    assert data("predict", "m.h5", "d.csv").out
+    path.write_bytes(sound)
+    assert "which rows are the pivots of the map" in data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"]
+
+
+def set_groups(path, groups):
+    reseal(path, lambda file: file["/tasks/group"].__setitem__(Ellipsis, groups))
+
+
+@pytest.mark.parametrize("map_", [[], ["--map", "kernels:8", "--kernels", "gauss:1"]])
+def test_groups_of_metag_are_the_tasks_of_equal_weights(data, map_):
+    path = data.folder / "m.h5"
+    assert len(train(data, "metag", "--parameters", "lambda=10", *map_)["groups"]) == 1
+    data("verify", "m.h5", "d.csv")
+    set_groups(path, [0, 0, 1, 1])
+    assert "task 'c' has the weights of another group, but is not listed there" in data("verify", "m.h5", "d.csv", code=1).err
+    assert len(train(data, "metag", "--parameters", "lambda=1e-6", *map_)["groups"]) == 4
+    set_groups(path, [0, 1, 2, 2])
+    assert "the weights of a group are not equal" in data("verify", "m.h5", "d.csv", code=1).err
+
+
+@pytest.mark.parametrize("method", ["stl", "uniform", "tang", "pareto"])
+def test_equal_kernel_weights_listed_apart_are_found(coterie, method):
+    rows = small_rows(tasks=("a",), n=20)
+    coterie.write("d.csv", csv_text([[*row[:-1], task] for task in TASKS for row in rows]))
+    assert len(train(coterie, method)["groups"]) == 1
+    coterie("verify", "m.h5", "d.csv")
+    set_groups(coterie.folder / "m.h5", [0, 0, 1, 1])
+    assert "tasks 'a' and 'c' have equal weights, but are not listed as one group" in coterie("verify", "m.h5", "d.csv", code=1).err
+
+
+def test_clusters_that_nothing_proves_are_listed(data):
+    path = data.folder / "m.h5"
+    for method, says in (("cmtl", "the clusters, which are read off the weights"), ("whom", "the clusters, for which the weights are optimal"),
+                         ("coclus", "the clusters, which are read off the weights")):
+        train(data, method, "--parameters", "clusters=2")
+        assert data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"] == [says]
+        set_groups(path, [0, 1, 2, 2])
+        assert "there are 3 groups, more than the 2 of the settings" in data("verify", "m.h5", "d.csv", code=1).err
+    train(data, "flexclus")
+    assert data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"] == []

@@ -151,7 +151,7 @@ PenaltyProof CmtlPenalty::prove(const Matrix& W, const Matrix& Z) {
     return {factor * x.value, factor * (x.error + 4 * u * x.value)};
   };
   return {scale(proof.value, p.lambda), scale(proof.conjugate, 1 / p.lambda),
-          proof.reach / p.lambda};
+          proof.reach / p.lambda, p.lambda * std::max(p.centred ? p.mean : 0, p.within)};
 }
 
 CmtlPenalty::Relaxed CmtlPenalty::matrix_of_clusters(const Matrix& W) const {

@@ -115,7 +115,8 @@ class Majorant final : public Penalty {
     const double spread = largest / least;
     return {{value(W), roundings * spread * W.squaredNorm() / least},
             {conjugate(Z, 0), roundings * largest * Z.squaredNorm()},
-            (1 + roundings) * largest / 4};
+            (1 + roundings) * largest / 4,
+            1 / least};
   }
   Matrix P(const Matrix& W) const { return inverse_A(S_inverse(W)); }
 
@@ -207,8 +208,11 @@ class Descent {
 
   LinearProof prove(const Point& point) const {
     return prove_linear(
-        problem_, [&](const Matrix& Z) { return prove_penalty(point.P, point.Q, Z); }, point.W,
-        point.b, settings_.gap_tolerance, settings_.threads);
+        problem_,
+        [&](const Matrix& Z) {
+          return prove_penalty(point.P, point.Q, weight_error(problem_, point.W), Z);
+        },
+        point.W, point.b, settings_.gap_tolerance, settings_.threads);
   }
 
   // Majorise, minimise. The convex problem is solved to a tenth of the gap, so that each step takes nine tenths of what it can take.
@@ -229,8 +233,9 @@ class Descent {
   }
 
   // The penalty at (P, Q), and the conjugate of the majorant that goes further down, with their rounding. Both conjugates are squares of
-  // norms, at most ||Z||^2 / rho.
-  PenaltyProof prove_penalty(const Matrix& P, const Matrix& Q, const Matrix& Z) const {
+  // norms, at most ||Z||^2 / rho. Q is off by Q_off.
+  PenaltyProof prove_penalty(const Matrix& P, const Matrix& Q, double Q_off,
+                             const Matrix& Z) const {
     constexpr double u = unit_roundoff;
     const auto [k, lambda1, lambda2, ridge, seed] = parameters_;
     const Index T = Q.rows(), d = Q.cols(), all = std::min(T, d);
@@ -255,7 +260,8 @@ class Descent {
     if (k == 0) outside = Q_size;
     if (k > 0 && k < all) {
       const Svd svd = svd_of(Q);
-      const double off = error_of_singular_values(T, d, std::sqrt(Q_size)) + u * std::sqrt(Q_size);
+      const double off =
+          error_of_singular_values(T, d, std::sqrt(Q_size)) + u * std::sqrt(Q_size) + Q_off;
       const Rounded by_tasks = along_leading(svd.U, svd.sigma, off, k, Z);
       const Rounded by_features = along_leading(svd.V, svd.sigma, off, k, Z.transpose());
       inside = {std::max(by_tasks.value, by_features.value),
@@ -272,6 +278,7 @@ class Descent {
     proof.conjugate.error += 8 * u * proof.conjugate.value;
     proof.value.error += 8 * u * proof.value.value;
     proof.reach = 1 / ridge;
+    proof.W_reach = lambda2 + ridge / 2;
     return proof;
   }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
+#include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {
@@ -50,6 +52,67 @@ Index first_largest(ConstVectorRef left) {
   Index p = 0;
   while (!(left[p] >= least)) ++p;
   return p;
+}
+
+constexpr double u = std::numeric_limits<double>::epsilon() / 2;
+constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
+
+// |L^-1|, no entry too small by more than its part `safety`.
+struct Inverse {
+  Matrix size;
+  double safety = 1;
+};
+
+Inverse inverse_of(const Matrix& L) {
+  Matrix inverse = Matrix::Identity(L.rows(), L.rows());
+  L.triangularView<Eigen::Lower>().solveInPlace(inverse);
+  const double off = static_cast<double>(L.rows()) * u * L.norm() * inverse.norm();
+  return {inverse.cwiseAbs(), off < 0.5 ? 1 / (1 - off) : 1e30};
+}
+
+// Features of the rows for a given L, by substitution in long double, and what they are off by, (19).
+void map_rows(const Matrix& X, const std::vector<Index>& rows, const std::vector<Kernel>& kernels,
+              const Vector& divisors, int threads, MappedRows& mapped) {
+  const ExactKernels exact(X, kernels, {});
+  const Matrix& L = mapped.map.L;
+  const std::vector<Index>& pivots = mapped.map.pivots;
+  const Index r = mapped.map.rank(), n = std::ssize(rows), M = exact.M();
+  const auto mean = [&](Index i, Index j, std::vector<long double>& values) {
+    exact.values(i, j, values.data());
+    long double sum = 0;
+    for (Index m = 0; m < M; ++m)
+      sum += values[static_cast<std::size_t>(m)] / (static_cast<long double>(M) * divisors[m]);
+    return sum;
+  };
+  double of_value = static_cast<double>(M) + 6;
+  for (Index m = 0; m < M; ++m) of_value = std::max(of_value, 2 * exact.roundings(m) + 6 + M);
+  std::vector<long double> values(static_cast<std::size_t>(M));
+  Vector size(r);  // roots of the diagonal at the pivots
+  for (Index p = 0; p < r; ++p)
+    size[p] = std::sqrt(static_cast<double>(mean(pivots[p], pivots[p], values)));
+  const Inverse inverse = inverse_of(L);
+  const double h = 1.1 * inverse.safety * (inverse.size * size).norm();
+
+  mapped.phi.resize(n, r);
+  mapped.error.resize(n);
+  parallel_for((n + kBlock - 1) / kBlock, threads, [&](Index block) {
+    std::vector<long double> own(static_cast<std::size_t>(M)), phi(static_cast<std::size_t>(r));
+    for (Index i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) {
+      long double squares = 0;
+      for (Index p = 0; p < r; ++p) {
+        long double value = mean(rows[i], pivots[p], own);
+        for (Index l = 0; l < p; ++l) value -= phi[static_cast<std::size_t>(l)] * L(p, l);
+        value /= L(p, p);
+        squares += value * value;
+        phi[static_cast<std::size_t>(p)] = value;
+        mapped.phi(i, p) = static_cast<double>(value);
+      }
+      const double length = std::sqrt(static_cast<double>(squares));
+      const double root = std::sqrt(static_cast<double>(mean(rows[i], rows[i], own)));
+      mapped.error[i] =
+          u_long * h * (of_value * root + static_cast<double>(r + 4) * length) + u * length;
+    }
+  });
 }
 
 }  // namespace
@@ -104,10 +167,10 @@ MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
 
   const Index rank = std::ssize(chosen);
   MappedRows mapped;
-  mapped.phi = phi.leftCols(rank);
-  mapped.map.L = mapped.phi(chosen, Eigen::all);
+  mapped.map.L = phi(chosen, Eigen::seqN(0, rank));
   mapped.map.left = left.sum() / trace;
   for (const Index i : chosen) mapped.map.pivots.push_back(rows[i]);
+  map_rows(X, rows, kernels, divisors, threads, mapped);
   return mapped;
 }
 
@@ -119,7 +182,23 @@ Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
 }
 
 Vector coefficients_of(const FeatureMap& map, ConstVectorRef w) {
-  return map.L.transpose().triangularView<Eigen::Upper>().solve(w);
+  const Index r = map.rank();
+  std::vector<long double> a(static_cast<std::size_t>(r));
+  Vector out(r);
+  for (Index p = r - 1; p >= 0; --p) {
+    long double value = w[p];
+    for (Index q = p + 1; q < r; ++q) value -= a[static_cast<std::size_t>(q)] * map.L(q, p);
+    a[static_cast<std::size_t>(p)] = value / map.L(p, p);
+    out[p] = static_cast<double>(a[static_cast<std::size_t>(p)]);
+  }
+  return out;
+}
+
+// Substitution solves (L + D)'a = w with |D| <= (r + 2) u_long |L|, and rounding adds u |a|; |a| <= |L^-T| |w|.
+Matrix weight_error_of(const FeatureMap& map) {
+  const Inverse inverse = inverse_of(map.L);
+  const double of_a = u + static_cast<double>(map.rank() + 2) * u_long;
+  return 1.1 * inverse.safety * of_a * (map.L.cwiseAbs().transpose() * inverse.size.transpose());
 }
 
 }  // namespace coterie

@@ -5,6 +5,9 @@
 //
 // exact when x or z is a pivot. Pivots are chosen greedily by what is left of the diagonal (pivoted Cholesky), until what is left is
 // 1e-6 of the trace or the rank is reached. A linear model w on phi is the kernel expansion with coefficients L^-T w on the pivots.
+//
+// L is what it is in double, and part of the problem that a model states: features are L^-1 k(P, x) for that L. They are computed in
+// long double and rounded, with a bound of what they are off by.
 #pragma once
 
 #include <vector>
@@ -22,7 +25,8 @@ struct FeatureMap {
 
 struct MappedRows {
   FeatureMap map;
-  Matrix phi;  // of `rows`, one row each
+  Matrix phi;    // of `rows`, one row each
+  Vector error;  // length of what a row of phi may be off by, docs/methods.md (19)
 };
 
 // X: scaled features; `rows` those that some task uses. Throws InputError for precomputed kernels, which have no values at new rows,
@@ -35,7 +39,10 @@ MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
 Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
                  const std::vector<Kernel>& kernels, const Vector& divisors);
 
-// L^-T w
+// L^-T w, computed in long double.
 Vector coefficients_of(const FeatureMap& map, ConstVectorRef w);
+
+// B such that the coefficients a of any w, doubles that they are, have |L'a - w| <= B |w|.
+Matrix weight_error_of(const FeatureMap& map);
 
 }  // namespace coterie

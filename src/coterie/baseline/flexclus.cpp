@@ -71,31 +71,22 @@ class FlexclusPenalty : public Penalty {
     proof.conjugate = {shared + own, change_of_square(shared, std::sqrt(p_.lambda2 * off)) +
                                          sums * (shared + own)};
     proof.reach = 1 / (4 * p_.lambda2) + 1 / (4 * p_.lambda3);
+    proof.W_reach = p_.lambda3;
     return proof;
   }
 
-  // The best U for W. With `together`: T x T, in how many features two tasks are in one block.
-  Matrix shared(const Matrix& W, Matrix* together = nullptr) const {
-    return fuse(W, 2 * p_.lambda3, p_.lambda1, p_.lambda2, together);
-  }
+  // The best U for W.
+  Matrix shared(const Matrix& W) const { return fuse(W, 2 * p_.lambda3, p_.lambda1, p_.lambda2); }
 
  private:
   // (*)
-  static Matrix fuse(const Matrix& x, double a, double l1, double l2, Matrix* together = nullptr) {
-    return fuse_columns(a / (a + 2 * l2) * x, l1 / (a + 2 * l2), together);
+  static Matrix fuse(const Matrix& x, double a, double l1, double l2) {
+    return fuse_columns(a / (a + 2 * l2) * x, l1 / (a + 2 * l2));
   }
 
-  static Matrix fuse_columns(const Matrix& Z, double kappa, Matrix* together = nullptr) {
+  static Matrix fuse_columns(const Matrix& Z, double kappa) {
     Matrix U(Z.rows(), Z.cols());
-    if (together != nullptr) together->setZero(Z.rows(), Z.rows());
-    for (Index j = 0; j < Z.cols(); ++j) {
-      const ScalarFusion fusion = fuse_scalars(Vector(Z.col(j)), kappa);
-      U.col(j) = fusion.x;
-      if (together == nullptr) continue;
-      for (Index s = 0; s < Z.rows(); ++s)
-        for (Index t = 0; t < Z.rows(); ++t)
-          (*together)(s, t) += fusion.block[s] == fusion.block[t];
-    }
+    for (Index j = 0; j < Z.cols(); ++j) U.col(j) = fuse_scalars(Vector(Z.col(j)), kappa).x;
     return U;
   }
 
@@ -111,15 +102,14 @@ void check(const FlexclusParameters& p) {
       throw InputError(fmt::format("flexclus: {} is {}, but must be > 0.", name, value));
 }
 
-// Tasks that are in one block in more than half of the features, and all that such pairs connect. Of two pairs with a common task, some
-// feature then has all three in one block: a chain of tasks is never without a common ground.
-Groups clusters_from(const Matrix& together, Index features) {
-  const Index T = together.rows();
-  const TaskGraph graph = complete_graph(T);
+// Tasks whose shared parts are equal in more than half of the features, and all that such pairs connect. Of two pairs with a common task,
+// some feature then has all three equal: a chain of tasks is never without a common ground.
+Groups clusters_from(const Matrix& U) {
+  const TaskGraph graph = complete_graph(U.rows());
   std::vector<bool> joined;
   for (const Edge& edge : graph)
-    joined.push_back(2 * together(edge.t, edge.s) > static_cast<double>(features));
-  return connected_parts(T, graph, joined);
+    joined.push_back(2 * (U.row(edge.t).array() == U.row(edge.s).array()).count() > U.cols());
+  return connected_parts(U.rows(), graph, joined);
 }
 
 }  // namespace
@@ -130,9 +120,8 @@ LinearFit fit_flexclus(const LinearProblem& problem, const FlexclusParameters& p
   check(parameters);
   FlexclusPenalty penalty(parameters);
   LinearFit fit = minimise(problem, penalty, settings, start, progress);
-  Matrix together;
-  fit.shared = penalty.shared(fit.W, &together);
-  fit.clusters = clusters_from(together, problem.d());
+  fit.shared = penalty.shared(fit.W);
+  fit.clusters = clusters_from(fit.shared);
   return fit;
 }
 

@@ -78,6 +78,12 @@ ConjugateAt<Real> conjugate_at(Loss loss, Real s, double rho) {
   return out;
 }
 
+// Per feature, what the weights of a model may differ from w_t by.
+Eigen::RowVectorXd weight_error(const LinearProblem& problem, const Matrix& W, Index t) {
+  if (problem.W_error.size() == 0) return Eigen::RowVectorXd::Zero(W.cols());
+  return W.row(t).cwiseAbs() * problem.W_error.transpose();
+}
+
 // What the losses of one task bring. Z and its error go to rows of their own.
 struct TaskPart {
   double primal = 0, primal_error = 0;
@@ -141,14 +147,18 @@ TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, doub
   const Vector& c = problem.c[at(t)];
   const double n = static_cast<double>(y.size()), d = static_cast<double>(X.cols());
   const Row w = W.row(t).template cast<Real>();
-  const Eigen::RowVectorXd w_size = W.row(t).cwiseAbs();
+  const Eigen::RowVectorXd w_size = W.row(t).cwiseAbs(), w_off = weight_error(problem, W, t);
+  const double w_length = w_size.norm() + w_off.norm();
+  const Vector x_off =
+      problem.X_error.empty() ? Vector(Vector::Zero(y.size())) : problem.X_error[at(t)];
   std::vector<Real> s(at(y.size()));
   std::vector<double> rho(s.size());
   TaskPart part;
   Real primal = 0, dual = 0;
   for (Index i = 0; i < y.size(); ++i) {
     const Real m = y[i] * (X.row(i).template cast<Real>().dot(w) + b);
-    const double e = (d + 4) * v * (X.row(i).cwiseAbs().dot(w_size) + std::abs(b));  // (13)
+    const double e = (d + 4) * v * (X.row(i).cwiseAbs().dot(w_size) + std::abs(b)) +  // (13)
+                     X.row(i).cwiseAbs().dot(w_off) + x_off[i] * w_length;            // (19)
     const LossAt<Real> here = loss_at<Real>(problem.loss, m, e);
     primal += c[i] * here.value;
     part.primal_error += c[i] * here.value_error;
@@ -161,7 +171,7 @@ TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, doub
   balance(problem, t, s, rho);
   Row z = Row::Zero(X.cols());
   Eigen::RowVectorXd z_error = Eigen::RowVectorXd::Zero(X.cols());
-  double terms = 0;
+  double terms = 0, from_features = 0;
   for (Index i = 0; i < y.size(); ++i) {
     const ConjugateAt<Real> here = conjugate_at<Real>(problem.loss, s[at(i)], rho[at(i)]);
     dual -= c[i] * here.value;
@@ -170,11 +180,12 @@ TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, doub
     const double pull = static_cast<double>(std::abs(s[at(i)]));
     z += (c[i] * s[at(i)] * y[i]) * X.row(i).template cast<Real>();
     z_error += (c[i] * (rho[at(i)] + (n + 4) * v * pull)) * X.row(i).cwiseAbs();
+    from_features += c[i] * (pull + rho[at(i)]) * x_off[i];
   }
   part.dual = static_cast<double>(dual);
   part.dual_error += (n + 4) * v * terms + u * std::abs(part.dual);
   Z.row(t) = z.template cast<double>();
-  part.Z_error = (z_error + u * Z.row(t).cwiseAbs()).squaredNorm();
+  part.Z_error = std::pow((z_error + u * Z.row(t).cwiseAbs()).norm() + from_features, 2);
   return part;
 }
 
@@ -201,7 +212,10 @@ LinearProof prove_in(const LinearProblem& problem, const PenaltyAt& penalty, con
   const PenaltyProof charge = penalty(Z);
   proof.primal = losses + charge.value.value;
   proof.dual = dual - charge.conjugate.value;
+  const double W_off = weight_error(problem, W);
   proof.error += charge.value.error + charge.conjugate.error +
+                 change_of_square(charge.value.value, std::sqrt(charge.W_reach) * W_off) +
+                 charge.W_slope * W_off +
                  change_of_square(charge.conjugate.value, std::sqrt(charge.reach * Z_error)) +
                  static_cast<double>(T + 4) * u *
                      (terms + charge.value.value + std::abs(charge.conjugate.value));
@@ -209,6 +223,12 @@ LinearProof prove_in(const LinearProblem& problem, const PenaltyAt& penalty, con
 }
 
 }  // namespace
+
+double weight_error(const LinearProblem& problem, const Matrix& W) {
+  double squares = 0;
+  for (Index t = 0; t < W.rows(); ++t) squares += weight_error(problem, W, t).squaredNorm();
+  return std::sqrt(squares);
+}
 
 double relative(double amount, double primal) {
   if (primal > 0) return amount / primal;

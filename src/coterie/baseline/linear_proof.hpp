@@ -28,6 +28,9 @@ using PenaltyAt = std::function<PenaltyProof(const Matrix& Z)>;
 LinearProof prove_linear(const LinearProblem& problem, const PenaltyAt& penalty, const Matrix& W,
                          const Vector& b, double gap_tolerance, int threads);
 
+// Length of what the weights of a model may differ from W by, 0 where it holds them as they are.
+double weight_error(const LinearProblem& problem, const Matrix& W);
+
 // For penalties. u = 2^-53; singular values of a rows x columns matrix of this size are off by at most so much.
 inline constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
 double error_of_singular_values(Index rows, Index columns, double norm);

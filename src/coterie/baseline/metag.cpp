@@ -77,6 +77,8 @@ class MetagPenalty : public Penalty {
     proof.conjugate.error = change_of_square(proof.conjugate.value, off / std::sqrt(2 * rho_)) +
                             8 * u * proof.conjugate.value;
     proof.reach = 1 / (2 * rho_);
+    proof.W_reach = rho_ / 2;
+    proof.W_slope = lambda_ * static_cast<double>(T - 1) * std::sqrt(static_cast<double>(T));
     return proof;
   }
 

@@ -75,6 +75,7 @@ class GroupTraceNorms final : public Penalty {
     proof.value.error += sums * proof.value.value;
     proof.conjugate.error += sums * proof.conjugate.value;
     proof.reach = 1 / (4 * lambda_);
+    proof.W_reach = lambda_ * static_cast<double>(std::min(W.rows(), W.cols()));
     return proof;
   }
 

@@ -238,6 +238,7 @@ void write_method(Hdf5Writer& file, const Model& model) {
   file.add("/method/claim", to_string(model.certificate.claim));
   file.add("/method/w", rows_of_tasks(model, &TaskModel::w));
   file.add("/method/shared", rows_of_tasks(model, &TaskModel::shared));
+  if (model.map.size() > 0) file.add("/method/map", model.map);
 }
 
 void read_method(const Hdf5Reader& file, Model& model) {
@@ -254,6 +255,7 @@ void read_method(const Hdf5Reader& file, Model& model) {
   };
   read("/method/w", &TaskModel::w);
   read("/method/shared", &TaskModel::shared);
+  if (file.has("/method/map")) model.map = file.matrix("/method/map");
 }
 
 // The group is there when some task is calibrated.

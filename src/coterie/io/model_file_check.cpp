@@ -73,6 +73,10 @@ void check_support_vectors(const Model& model) {
             model.training_rows);
     last = row;
   }
+  require(model.map.size() == 0 || (model.settings.map.mapped &&
+                                    model.map.rows() == rows && model.map.cols() == rows),
+          "the map is {} x {} for {} support vectors", model.map.rows(), model.map.cols(), rows);
+  require(model.map.allFinite(), "the map has a number that is not finite");
   require(model.training_rows >= 0, "the number of training rows is {}", model.training_rows);
 }
 

@@ -99,8 +99,8 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Dataset& data, const Settings& settings,
-                       const Extras& extras, int threads, double budget) {
+MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
+                       int threads, double budget) {
   const std::vector<Kernel> kernels =
       prepare_kernels(settings.kernels, settings.normalise, data.features);
   const double tasks = static_cast<double>(data.tasks.size());

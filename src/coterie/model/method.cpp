@@ -186,7 +186,7 @@ Method cmtl() {
                              p.at("within"), p.at("centred") != 0, whole(p, "seed")},
                             how, start, progress);
           },
-      .verify = verify_linear};
+      .verify = verify_cmtl};
 }
 
 Method whom() {
@@ -214,7 +214,7 @@ Method whom() {
                 start, progress);
           },
       .convex = never,
-      .verify = verify_linear};
+      .verify = verify_whom};
 }
 
 Method flexclus() {
@@ -240,7 +240,7 @@ Method flexclus() {
                                 start, progress);
           },
       .has_shared = true,
-      .verify = verify_linear};
+      .verify = verify_flexclus};
 }
 
 Method coclus() {
@@ -270,7 +270,7 @@ Method coclus() {
           },
       .has_shared = true,
       .convex = never,
-      .verify = verify_linear};
+      .verify = verify_coclus};
 }
 
 Method metag() {
@@ -299,7 +299,7 @@ Method metag() {
           },
       .has_pairs = true,
       .exact_groups = true,
-      .verify = verify_linear};
+      .verify = verify_metag};
 }
 
 std::vector<std::string> names_of(const Method& method) {

@@ -37,7 +37,7 @@ bool Model::operator==(const Model& o) const {
                   extensions) == std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting,
                                           o.classes, o.training_row, o.training_rows, o.tasks,
                                           o.groups, o.certificate, o.fingerprint, o.extensions) &&
-         same(divisors, o.divisors) && same(support_vectors, o.support_vectors);
+         same(divisors, o.divisors) && same(support_vectors, o.support_vectors) && same(map, o.map);
 }
 
 bool is_calibrated(const TaskModel& task) {

@@ -74,6 +74,7 @@ struct Model {
   std::vector<std::string> classes;  // of one-vs-one and one-vs-rest
   Matrix support_vectors;  // scaled features; every sample once, however many tasks it supports
   std::vector<Index> training_row;  // per support vector: its row in the training data
+  Matrix map;  // linear methods on features that stand for kernels: those of the support vectors
   Index training_rows =
       0;  // of the whole training table; tables of extensions count on, one behind the other
   std::vector<TaskModel> tasks;

@@ -125,7 +125,9 @@ bool read_text(std::string_view text, Parameters& parameters) {
   }
   return true;
 }
-bool read_text(std::string_view text, Loss& loss) { return take(loss_from(std::string(text)), loss); }
+bool read_text(std::string_view text, Loss& loss) {
+  return take(loss_from(std::string(text)), loss);
+}
 bool read_text(std::string_view text, Mapping& map) {
   map = Mapping::none();
   if (text == "none") return true;

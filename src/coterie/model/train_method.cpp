@@ -24,7 +24,7 @@ void check_extras(const Method& method, const Extras& extras) {
 }
 
 LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::vector<Index>& rows,
-                             const Settings& settings) {
+                             const Settings& settings, const Vector& X_error = {}) {
   std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), -1);  // of a row in X
   for (std::size_t i = 0; i < rows.size(); ++i)
     place[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
@@ -38,6 +38,7 @@ LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::ve
     for (const Index row : data.tasks[t].rows)
       places.push_back(place[static_cast<std::size_t>(row)]);
     problem.X.emplace_back(X(places, Eigen::all));
+    if (X_error.size() > 0) problem.X_error.emplace_back(X_error(places));
     problem.y.push_back(data.tasks[t].y);
     problem.c[t] /= static_cast<double>(data.tasks[t].size());
   }
@@ -54,7 +55,8 @@ LinearTraining prepare_linear(Dataset data, const Settings& settings, const Extr
     MappedRows mapped = map_features(scaled.X, rows, prepared.grams.kernels,
                                      prepared.grams.divisors, settings.map.rank, threads);
     out.map = std::move(mapped.map);
-    out.problem = linear_problem(scaled, mapped.phi, rows, settings);
+    out.problem = linear_problem(scaled, mapped.phi, rows, settings, mapped.error);
+    out.problem.W_error = weight_error_of(out.map);
     out.set = std::move(prepared.set);
     out.grams = std::move(prepared.grams);
     return out;
@@ -101,6 +103,7 @@ void expand_in_kernels(const LinearTraining& problem, const LinearFit& fit, Mode
   std::ranges::sort(order, {}, [&](Index j) { return pivots[static_cast<std::size_t>(j)]; });
   for (const Index j : order) model.training_row.push_back(pivots[static_cast<std::size_t>(j)]);
   model.support_vectors = problem.set.data.X(model.training_row, Eigen::all);
+  model.map = problem.map.L(order, Eigen::all);
   const Index M = std::ssize(model.kernels);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     TaskModel& task = model.tasks[t];
@@ -118,6 +121,18 @@ void expand_in_kernels(const LinearTraining& problem, const LinearFit& fit, Mode
     task.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
     task.y = Eigen::Map<const Vector>(sign.data(), std::ssize(sign));
   }
+}
+
+// Groups of methods whose groups are equal weights, as the model has them: coefficients may be equal where weights differ by rounding.
+Groups equal_coefficients(const Model& model) {
+  Matrix coefficients = Matrix::Zero(std::ssize(model.tasks), model.support_vectors.rows());
+  for (Index t = 0; t < coefficients.rows(); ++t) {
+    const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+    for (std::size_t k = 0; k < task.support.size(); ++k)
+      coefficients(t, task.support[k]) =
+          task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+  }
+  return equal_rows(coefficients);
 }
 
 Model make_linear_model(const LinearTraining& problem, const Settings& settings,
@@ -149,6 +164,7 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
     model.tasks.push_back(std::move(out));
   }
   if (mapped) expand_in_kernels(problem, fit, model);
+  if (mapped && settings.method->exact_groups) model.groups = equal_coefficients(model);
 
   Certificate& proof = model.certificate;
   proof.primal = fit.primal;

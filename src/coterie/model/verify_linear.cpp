@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "coterie/model/verify_sums.hpp"
@@ -124,14 +125,6 @@ struct Stated {
 
 // ---- Features: those of the data, or those that stand for kernels, docs/methods.md (12) --------------------------------------------
 
-double mean_kernel(const Model& model, ConstVectorRef x, ConstVectorRef z) {
-  double sum = 0;
-  for (std::size_t m = 0; m < model.kernels.size(); ++m)
-    sum += kernel_value(model.kernels[m], x, z) /
-           (static_cast<double>(model.kernels.size()) * model.divisors[static_cast<Index>(m)]);
-  return sum;
-}
-
 Real mean_kernel(const Model& model, const ExactKernels& exact, Index i, Index j) {
   Numbers values(model.kernels.size());
   exact.values(i, j, values.data());
@@ -141,80 +134,76 @@ Real mean_kernel(const Model& model, const ExactKernels& exact, Index i, Index j
   return sum;
 }
 
-// The pivots are the model's support vectors, ordered by row; they were chosen one by one, always that of which most was left.
-struct Map {
-  std::vector<Index> order;  // pivot of every feature
-  Matrix phi;                // at the pivots, in the order of rows
-};
-
-Index first_largest(const Vector& left) {  // but for rounding
-  for (Index i = 0;; ++i)
-    if (left[i] >= (1 - 1e-10) * left.maxCoeff()) return i;
+// A bound of |mean_kernel - truth|, relative to the roots of the values of both rows with themselves.
+double error_of_mean_kernel(const ExactKernels& exact) {
+  double roundings = 0;
+  for (Index m = 0; m < exact.M(); ++m) roundings = std::max(roundings, 2 * exact.roundings(m));
+  return (roundings + static_cast<double>(exact.M()) + 8) * u_long;
 }
 
-Map map_of(const Model& model) {
-  const Matrix& P = model.support_vectors;
-  Map map{{}, Matrix::Zero(P.rows(), P.rows())};
-  Vector left(P.rows());
-  for (Index i = 0; i < P.rows(); ++i) left[i] = mean_kernel(model, P.row(i), P.row(i));
-  for (Index r = 0; r < P.rows(); ++r) {
-    const Index p = first_largest(left);
-    const double root = std::sqrt(left[p]);
-    for (Index i = 0; i < P.rows(); ++i) {
-      if (std::ranges::count(map.order, i) > 0) continue;
-      double value = mean_kernel(model, P.row(i), P.row(p));
-      for (Index l = 0; l < r; ++l) value -= map.phi(i, l) * map.phi(p, l);
-      map.phi(i, r) = i == p ? root : value / root;
-      left[i] = std::max(0.0, left[i] - map.phi(i, r) * map.phi(i, r));
-    }
-    left[p] = -1;
-    map.order.push_back(p);
+// The features of the pivots, a matrix of which every row has one number more than some other: in that order it is a lower triangle L,
+// and the features of any row are L^-1 of its kernel values with the pivots.
+struct Map {
+  std::vector<Index> order;  // pivot of every feature
+  Table L;                   // in that order
+  Numbers size;              // root of the kernel of every pivot with itself, in that order
+  double amplified =
+      0;  // length of |L^-1| size: what errors of kernel values, relative to the sizes, become in features
+};
+
+// The root of the kernels at the pivots: L L' may be off by so much of the sizes of both.
+constexpr double kMapMargin = 1e-10;
+
+Map map_of(const Model& model, const ExactKernels& exact, Verification& check) {
+  const Matrix& phi = model.map;
+  const Index rank = model.support_vectors.rows();
+  if (rank > 0 && phi.size() == 0)
+    throw InputError(
+        "The model does not hold the map of its features, as models of older versions; it cannot "
+        "be checked. Train it anew.");
+  Map map;
+  map.order.assign(at(rank), -1);
+  for (Index i = 0; i < rank; ++i) {
+    Index last = rank - 1;
+    while (last >= 0 && phi(i, last) == 0) --last;
+    if (last < 0 || map.order[at(last)] >= 0 || !(phi(i, last) > 0))
+      throw InputError("The map of the model is no lower triangle, in no order of its pivots.");
+    map.order[at(last)] = i;
   }
+  map.L = Table::Zero(rank, rank);
+  Table inverse = Table::Zero(rank, rank);
+  Real squares = 0;
+  double apart = 0;
+  for (Index r = 0; r < rank; ++r) {
+    const Index row = model.training_row[at(map.order[at(r)])];
+    for (Index l = 0; l <= r; ++l) map.L(r, l) = phi(map.order[at(r)], l);
+    map.size.push_back(std::sqrt(mean_kernel(model, exact, row, row)));
+    for (Index l = 0; l <= r; ++l) {
+      const Index other = model.training_row[at(map.order[at(l)])];
+      const Real off = product(map.L, r, map.L, l) - mean_kernel(model, exact, row, other);
+      apart = std::max(apart, small(std::abs(off) / (map.size.back() * map.size[at(l)])));
+    }
+    Real amplified = 0;
+    for (Index l = 0; l <= r; ++l) {
+      Real sum = l == r ? 1 : 0;
+      for (Index k = l; k < r; ++k) sum -= map.L(r, k) * inverse(k, l);
+      inverse(r, l) = sum / map.L(r, r);
+      amplified += std::abs(inverse(r, l)) * map.size[at(l)];
+    }
+    squares += amplified * amplified;
+  }
+  map.amplified = 1.01 * small(std::sqrt(squares));
+  note_infeasible(check, apart, kMapMargin, "the map is not the root of the kernels at its pivots");
   return map;
 }
 
-// Features of one row from its kernel values with the pivots, by forward substitution.
-template <typename Number, typename KernelWith, typename Features>
-std::vector<Number> mapped(const Map& map, const Features& phi, const KernelWith& kernel_with) {
-  std::vector<Number> out(map.order.size());
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    const Index p = map.order[r];
-    out[r] = kernel_with(p);
-    for (std::size_t l = 0; l < r; ++l) out[r] -= out[l] * phi(p, static_cast<Index>(l));
-    out[r] /= phi(p, static_cast<Index>(r));
-  }
-  return out;
-}
-
-// The same in long double, in the order of the pivots that is known.
-Table exact_pivots(const Model& model, const ExactKernels& exact, const Map& map) {
-  const std::vector<Index>& row = model.training_row;
-  const Index rank = std::ssize(map.order);
-  Table phi = Table::Zero(rank, rank);
-  for (Index r = 0; r < rank; ++r) {
-    const Index p = map.order[at(r)];
-    for (Index s = r; s < rank; ++s) {
-      const Index i = map.order[at(s)];
-      Real value = mean_kernel(model, exact, row[at(i)], row[at(p)]);
-      for (Index l = 0; l < r; ++l) value -= phi(i, l) * phi(p, l);
-      phi(i, r) = i == p ? std::sqrt(std::max<Real>(value, 1e-300L)) : value / phi(p, r);
-    }
-  }
-  return phi;
-}
-
-// Features are mapped in long double. Those of the solver were computed in double, and may be off by so many times what the same
-// substitution in double is off by here.
-constexpr double kMapMargin = 10;
-
-// Fills in the features, W and what both may be off by.
+// Fills in the features, W and what both may be off by, docs/methods.md (19).
 void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
                   const ExactKernels& exact, Stated& stated, Verification& check) {
   for (std::size_t k = 0; k < model.training_row.size(); ++k)
     if (!(X.row(model.training_row[k]) == model.support_vectors.row(static_cast<Index>(k))))
       check.findings.emplace_back("a pivot differs from its row of the data");
-  const Map map = map_of(model);
-  const Table phi = exact_pivots(model, exact, map);
+  const Map map = map_of(model, exact, check);
   const Index rank = model.settings.map.rank, found = std::ssize(map.order);
   if (found > rank)
     check.findings.push_back(
@@ -224,49 +213,45 @@ void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
     for (const Index row : task.rows) used[at(row)] = true;
   stated.mapped = Table::Zero(X.rows(), found);
   stated.feature_error.assign(at(X.rows()), 0);
+  const double of_value = error_of_mean_kernel(exact);
   Real trace = 0, left = 0;
   for (Index i = 0; i < X.rows(); ++i) {
     if (!used[at(i)]) continue;
-    const std::vector<double> rounded = mapped<double>(map, map.phi, [&](Index p) {
-      return mean_kernel(model, X.row(i), model.support_vectors.row(p));
-    });
-    const Numbers careful = mapped<Real>(
-        map, phi, [&](Index p) { return mean_kernel(model, exact, i, model.training_row[at(p)]); });
-    Real own = mean_kernel(model, exact, i, i), off = 0;
-    trace += own;
-    for (std::size_t r = 0; r < careful.size(); ++r) {
-      stated.mapped(i, static_cast<Index>(r)) = careful[r];
-      own -= careful[r] * careful[r];
-      off += (careful[r] - rounded[r]) * (careful[r] - rounded[r]);
+    for (Index r = 0; r < found; ++r) {
+      Real value = mean_kernel(model, exact, i, model.training_row[at(map.order[at(r)])]);
+      for (Index l = 0; l < r; ++l) value -= stated.mapped(i, l) * map.L(r, l);
+      stated.mapped(i, r) = value / map.L(r, r);
     }
-    left += std::max<Real>(0, own);
-    stated.feature_error[at(i)] = kMapMargin * small(std::sqrt(off));
+    const Real own = mean_kernel(model, exact, i, i),
+               reached = product(stated.mapped, i, stated.mapped, i);
+    trace += own;
+    left += std::max<Real>(0, own - reached);
+    stated.feature_error[at(i)] =
+        map.amplified * (of_value * small(std::sqrt(own)) +
+                         static_cast<double>(found + 4) * u_long * small(std::sqrt(reached)));
   }
   if (found < rank && left > 2e-6L * trace)
     check.findings.push_back(fmt::format(
         "the map leaves {:.2g} of the kernels, more than 1e-6, though it has fewer pivots than "
         "its rank allows",
         small(left / trace)));
-  // w = sum of coefficients times phi at the pivots; the solver found the coefficients by substitution in double.
+  // w = sum of coefficients times the features of the pivots.
+  std::vector<Index> place(at(found));
+  for (Index r = 0; r < found; ++r) place[at(map.order[at(r)])] = r;
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
     const Index row = static_cast<Index>(t);
-    double off = 0;
+    double size = 0;
     for (std::size_t k = 0; k < task.support.size(); ++k) {
-      const Index p = task.support[k];
+      const Index p = place[at(task.support[k])];
       const Real coefficient =
           static_cast<Real>(task.alpha[static_cast<Index>(k)]) * task.y[static_cast<Index>(k)];
-      for (Index r = 0; r < found; ++r) stated.W(row, r) += coefficient * phi(p, r);
-      off += small(std::abs(coefficient)) *
-             (4 * static_cast<double>(found) * u * small(std::sqrt(product(phi, p, phi, p))) +
-              stated.feature_error[at(model.training_row[at(p)])]);
+      for (Index r = 0; r <= p; ++r) stated.W(row, r) += coefficient * map.L(p, r);
+      size += small(std::abs(coefficient) * std::sqrt(product(map.L, p, map.L, p)));
     }
-    stated.weight_error[t] = off;
+    stated.weight_error[t] = static_cast<double>(found + 4) * u_long * size;
   }
-  check.taken.push_back(fmt::format(
-      "that the mapped features, computed in double, are off by at most {:.0f} times what doubles "
-      "are off by here ({:.1e} at most)",
-      kMapMargin, *std::ranges::max_element(stated.feature_error)));
+  check.taken.emplace_back("which rows are the pivots of the map");
 }
 
 Stated state(const Model& model, const Dataset& data, const Matrix& X,
@@ -325,10 +310,10 @@ struct LossAt {
   Known value, pull;
 };
 
-LossAt loss_at(const std::string& loss, const Known& margin) {
+LossAt loss_at(Loss loss, const Known& margin) {
   const Real m = margin.value;
   const double e = margin.off;
-  if (loss == "logistic") {
+  if (loss == Loss::logistic) {
     const Real value = m < -60 ? -m : std::log1p(std::exp(-m)), pull = 1 / (1 + std::exp(m));
     // A margin that is lower by e has a pull that is larger by a factor of exp(e) at most.
     const double steepest = std::min(1.0, small(pull) * std::exp(std::min(e, 700.0)));
@@ -337,17 +322,17 @@ LossAt loss_at(const std::string& loss, const Known& margin) {
   }
   const Real left = 1 - m;
   const double off = e + 2 * u_long * small(std::abs(left));
-  if (loss != "square" && left < -off) return {};
-  const Real pull = loss == "square" ? left : std::max<Real>(0, left);
+  if (loss != Loss::square && left < -off) return {};
+  const Real pull = loss == Loss::square ? left : std::max<Real>(0, left);
   const double size = small(std::abs(pull));
   return {{pull * pull / 2, (size + off) * off + 2 * u_long * size * size}, {pull, off}};
 }
 
 // phi*(-s)
-Known conjugate_of_loss(const std::string& loss, const Known& s) {
+Known conjugate_of_loss(Loss loss, const Known& s) {
   const Real x = s.value;
   const double size = small(std::abs(x)), off = s.off;
-  if (loss != "logistic")
+  if (loss != Loss::logistic)
     return {x * x / 2 - x,
             (small(std::abs(x - 1)) + off) * off + 4 * u_long * (size * size + size)};
   const Real value = (x > 0 ? x * std::log(x) : 0) + (x < 1 ? (1 - x) * std::log1p(-x) : 0);
@@ -372,8 +357,7 @@ struct Losses {
 };
 
 // Pulls that balance.
-void balance(const std::string& loss, const Vector& y, const std::vector<double>& c,
-             std::vector<Known>& s) {
+void balance(Loss loss, const Vector& y, const std::vector<double>& c, std::vector<Known>& s) {
   const double rounding = (static_cast<double>(s.size()) + 8) * u_long;
   Known positive, negative;
   Real weight = 0;
@@ -387,7 +371,7 @@ void balance(const std::string& loss, const Vector& y, const std::vector<double>
   const Real mean = (positive.value - negative.value) / weight;
   for (std::size_t i = 0; i < s.size(); ++i) {
     const double sign = y[static_cast<Index>(i)];
-    if (loss == "square") {
+    if (loss == Loss::square) {
       s[i].off += both / small(weight) + rounding * small(std::abs(mean) + std::abs(s[i].value));
       s[i].value -= sign * mean;
       continue;
@@ -407,7 +391,7 @@ void balance(const std::string& loss, const Vector& y, const std::vector<double>
 }
 
 Losses losses_of(const Model& model, const Stated& stated, Verification& check) {
-  const std::string loss = to_string(model.settings.loss);
+  const Loss loss = model.settings.loss;
   const Index T = stated.W.rows(), d = stated.W.cols();
   const bool inexact = !stated.feature_error.empty();
   Losses all;
@@ -857,9 +841,67 @@ void compare_stationary(const Certificate& stated, double tolerance, Real primal
                    stated.gap, stated.bound, tolerance));
 }
 
-// Every task is in one group. Those of metag have equal weights; those of flexclus follow from the shared part: tasks that agree in more
-// than half of the features are joined. Those of cmtl and coclus are a reading, which nothing here can prove.
-void check_clusters(const Model& model, const Table& W, const Table& shared, Verification& check) {
+// The weights of a task as the model states them: of features, or signed coefficients of pivots.
+std::vector<double> stated_weights(const Model& model, const TaskModel& task) {
+  if (!model.settings.map.mapped) return {task.w.begin(), task.w.end()};
+  std::vector<double> weights(at(model.support_vectors.rows()), 0);
+  for (std::size_t k = 0; k < task.support.size(); ++k)
+    weights[at(task.support[k])] =
+        task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+  return weights;
+}
+
+// Those of metag are the tasks of equal weights, no fewer and no more.
+void check_equal_weights(const Model& model, Verification& check) {
+  std::map<std::vector<double>, Index> group_of;  // the first that has these weights
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    for (const Index t : model.groups[g]) {
+      const TaskModel& task = model.tasks[at(t)];
+      const Index own = static_cast<Index>(g);
+      if (group_of.emplace(stated_weights(model, task), own).first->second != own)
+        check.findings.push_back(fmt::format(
+            "task '{}' has the weights of another group, but is not listed there", task.name));
+    }
+  if (!check.groups_exact) check.findings.emplace_back("the weights of a group are not equal");
+}
+
+// Those of flexclus follow from the shared part: tasks that agree in more than half of the features are joined.
+void check_shared_values(const Model& model, const Stated& stated, Verification& check) {
+  const Table& shared = stated.shared;
+  if (shared.rows() != stated.W.rows()) return;
+  std::vector<Index> label;  // of every task, that of the first task it is joined with
+  for (Index t = 0; t < shared.rows(); ++t) label.push_back(t);
+  for (Index s = 0; s < shared.rows(); ++s)
+    for (Index t = s + 1; t < shared.rows(); ++t) {
+      Index equal = 0;
+      for (Index k = 0; k < shared.cols(); ++k) equal += shared(s, k) == shared(t, k);
+      if (2 * equal <= shared.cols()) continue;
+      const auto [first, second] = std::minmax(label[at(s)], label[at(t)]);
+      std::ranges::replace(label, Index{second}, Index{first});
+    }
+  for (const std::vector<Index>& group : model.groups)
+    for (Index t = 0; t < shared.rows(); ++t)
+      if ((std::ranges::count(group, t) > 0) != (label[at(t)] == group.front()))
+        check.findings.push_back(fmt::format(
+            "task '{}' is not in the group that its shared part says", model.tasks[at(t)].name));
+}
+
+// Of methods with a number of clusters there are no more than that. Those of cmtl and coclus are a reading, those of whom the problem that
+// was solved: nothing in the model can tell whether others would do better.
+Index most_clusters(const Model& model) {
+  const Parameters p = parameters_of(model.settings);
+  return std::clamp(static_cast<Index>(p.at("clusters")), Index{1}, std::ssize(model.tasks));
+}
+void check_number_of_clusters(const Model& model, const char* what, Verification& check) {
+  const Index most = most_clusters(model);
+  if (std::ssize(model.groups) > most)
+    check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
+                                         model.groups.size(), most));
+  if (most > 1) check.taken.push_back(fmt::format("the clusters, {}", what));
+}
+
+// Every task is in one group.
+void check_partition(const Model& model, Verification& check) {
   std::vector<int> found(model.tasks.size(), 0);
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
@@ -869,25 +911,9 @@ void check_clusters(const Model& model, const Table& W, const Table& shared, Ver
   check.groups_exact = true;
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
-      if (W.row(t) != W.row(group.front())) check.groups_exact = false;
-  if (model.settings.method->exact_groups && !check.groups_exact)
-    check.findings.emplace_back("the weights of a group are not equal");
-  if (model.settings.method->name != "flexclus" || shared.rows() != W.rows()) return;
-  std::vector<Index> label;  // of every task, that of the first task it is joined with
-  for (Index t = 0; t < W.rows(); ++t) label.push_back(t);
-  for (Index s = 0; s < W.rows(); ++s)
-    for (Index t = s + 1; t < W.rows(); ++t) {
-      Index equal = 0;
-      for (Index k = 0; k < W.cols(); ++k) equal += shared(s, k) == shared(t, k);
-      if (2 * equal <= W.cols()) continue;
-      const auto [first, second] = std::minmax(label[at(s)], label[at(t)]);
-      std::ranges::replace(label, Index{second}, Index{first});
-    }
-  for (const std::vector<Index>& group : model.groups)
-    for (Index t = 0; t < W.rows(); ++t)
-      if ((std::ranges::count(group, t) > 0) != (label[at(t)] == group.front()))
-        check.findings.push_back(fmt::format(
-            "task '{}' is not in the group that its shared part says", model.tasks[at(t)].name));
+      if (stated_weights(model, model.tasks[at(t)]) !=
+          stated_weights(model, model.tasks[at(group.front())]))
+        check.groups_exact = false;
 }
 
 // What models of versions before 4 state: no bound, and a gap that is relative to the objective, as now.
@@ -905,18 +931,20 @@ Model with_bound(const Model& model, Verification& check) {
   return bounded;
 }
 
-}  // namespace
+// What differs between the methods: what the gap can prove, which clusters follow from the numbers, penalty and conjugate.
+struct LinearCheck {
+  Claim claim = Claim::optimum;
+  std::function<void(const Stated&, Verification&)> clusters;
+  std::function<Charge(const Stated&, const Table& Z, Verification&)> charge;
+};
 
 Verification verify_linear(const Model& given, const Dataset& data,
-                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress,
+                           const LinearCheck& own) {
   const std::function<void()> one_done = counting(data, progress);
   check_fit_to_model(given, 0, std::ssize(given.tasks), data, precomputed);
   Verification check;
   const Model model = with_bound(given, check);
-  const std::string& method = model.settings.method->name;
-  const Parameters p = parameters_of(model.settings);
-  if (method == "cmtl" && p.at("within") < p.at("between"))
-    throw InputError("The model has within < between, which cmtl does not allow.");
   const Matrix X = scaled(model, data.X);
   check_scaling(model, data, check.findings);
   std::optional<ExactKernels> exact;
@@ -929,42 +957,93 @@ Verification verify_linear(const Model& given, const Dataset& data,
         check.findings.push_back(fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
   }
   const Stated stated = state(model, data, X, exact, check, one_done);
-  check_clusters(model, stated.W, stated.shared, check);
+  check_partition(model, check);
+  own.clusters(stated, check);
   const Losses losses = losses_of(model, stated, check);
-
-  const bool has_shared = method == "flexclus" || method == "coclus";
-  if (has_shared && stated.shared.rows() != stated.W.rows())
+  const Method& method = *model.settings.method;
+  if (method.has_shared && stated.shared.rows() != stated.W.rows())
     throw InputError("The model does not hold the shared part of its weights.");
-  Charge charge;
-  Claim claim = Claim::optimum;
-  if (method == "cmtl") charge = charge_cmtl(p, stated, losses.Z);
-  if (method == "flexclus") charge = charge_flexclus(p, stated, losses.Z);
-  if (method == "metag") charge = charge_metag(p, stated, losses.Z, model.certificate.nu, check);
-  if (method == "whom") {
-    const Index allowed = std::min(static_cast<Index>(p.at("clusters")), std::ssize(model.tasks));
-    if (allowed > 1) claim = Claim::given_clusters;
-    charge = charge_whom(p, model.groups, stated, losses.Z);
-    if (std::ssize(model.groups) > allowed)
-      check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
-                                           model.groups.size(), allowed));
-  }
-  if (method == "coclus") {
-    claim = Claim::stationary;
-    charge = charge_coclus(p, stated, losses.Z);
-  }
-  if (model.certificate.claim != claim)
+  const Charge charge = own.charge(stated, losses.Z, check);
+  if (model.certificate.claim != own.claim)
     check.findings.push_back(fmt::format("the model claims '{}', which is not what {} can prove",
-                                         to_string(model.certificate.claim), method));
+                                         to_string(model.certificate.claim), method.name));
   const Real primal = losses.primal.value + charge.penalty.value;
   const Real dual = losses.dual.value - charge.conjugate.value;
   const double error = losses.primal.off + losses.dual.off + charge.penalty.off +
                        charge.conjugate.off +
                        moved(charge.conjugate.value, std::sqrt(charge.reach) * losses.Z_off);
-  if (claim == Claim::stationary)
+  if (own.claim == Claim::stationary)
     compare_stationary(model.certificate, model.settings.tolerance, primal, dual, error, check);
   else
     compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
   return check;
+}
+
+constexpr const char* kReading = "which are read off the weights";
+
+}  // namespace
+
+Verification verify_cmtl(const Model& model, const Dataset& data,
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Parameters p = parameters_of(model.settings);
+  if (p.at("within") < p.at("between"))
+    throw InputError("The model has within < between, which cmtl does not allow.");
+  return verify_linear(
+      model, data, precomputed, progress,
+      {.clusters = [&](const Stated&,
+                       Verification& check) { check_number_of_clusters(model, kReading, check); },
+       .charge = [&](const Stated& stated, const Table& Z,
+                     Verification&) { return charge_cmtl(p, stated, Z); }});
+}
+
+Verification verify_whom(const Model& model, const Dataset& data,
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Parameters p = parameters_of(model.settings);
+  return verify_linear(
+      model, data, precomputed, progress,
+      {.claim = most_clusters(model) > 1 ? Claim::given_clusters : Claim::optimum,
+       .clusters =
+           [&](const Stated&, Verification& check) {
+             check_number_of_clusters(model, "for which the weights are optimal", check);
+           },
+       .charge = [&](const Stated& stated, const Table& Z,
+                     Verification&) { return charge_whom(p, model.groups, stated, Z); }});
+}
+
+Verification verify_flexclus(const Model& model, const Dataset& data,
+                             const PrecomputedMatrices& precomputed,
+                             const VerifyProgress& progress) {
+  const Parameters p = parameters_of(model.settings);
+  return verify_linear(
+      model, data, precomputed, progress,
+      {.clusters = [&](const Stated& stated,
+                       Verification& check) { check_shared_values(model, stated, check); },
+       .charge = [&](const Stated& stated, const Table& Z,
+                     Verification&) { return charge_flexclus(p, stated, Z); }});
+}
+
+Verification verify_coclus(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Parameters p = parameters_of(model.settings);
+  return verify_linear(
+      model, data, precomputed, progress,
+      {.claim = Claim::stationary,
+       .clusters = [&](const Stated&,
+                       Verification& check) { check_number_of_clusters(model, kReading, check); },
+       .charge = [&](const Stated& stated, const Table& Z,
+                     Verification&) { return charge_coclus(p, stated, Z); }});
+}
+
+Verification verify_metag(const Model& model, const Dataset& data,
+                          const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  const Parameters p = parameters_of(model.settings);
+  return verify_linear(
+      model, data, precomputed, progress,
+      {.clusters = [&](const Stated&, Verification& check) { check_equal_weights(model, check); },
+       .charge =
+           [&](const Stated& stated, const Table& Z, Verification& check) {
+             return charge_metag(p, stated, Z, model.certificate.nu, check);
+           }});
 }
 
 }  // namespace coterie

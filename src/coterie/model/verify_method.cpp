@@ -15,6 +15,21 @@ namespace coterie {
 
 namespace {
 
+// Tasks of equal weights are one group, whatever the method. Before version 4 this was so only where something tied them.
+void check_groups_apart(const Model& model, Verification& check) {
+  if (model.certificate.scale_floor != 0) return;
+  for (std::size_t g = 0; g < model.groups.size(); ++g)
+    for (std::size_t h = 0; h < g; ++h) {
+      const TaskModel& one = model.tasks[static_cast<std::size_t>(model.groups[g].front())];
+      const TaskModel& other = model.tasks[static_cast<std::size_t>(model.groups[h].front())];
+      if (one.theta != other.theta) continue;
+      check.findings.push_back(
+          fmt::format("tasks '{}' and '{}' have equal weights, but are not listed as one group",
+                      other.name, one.name));
+      return;
+    }
+}
+
 // Kernel weights of which a share is common to all tasks, and a p-norm of the tasks' objectives. `fixed`: weights are not learnt.
 struct Shape {
   double share = 0, power = 1;
@@ -169,6 +184,7 @@ Verification verify_method(const Model& model, const Dataset& data,
   const Method& method = *model.settings.method;
   Verification check = method.verify(model, data, precomputed, progress);
   if (method.is_linear()) return check;
+  if (!method.is_main()) check_groups_apart(model, check);
   if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
     check.findings.push_back(fmt::format("the proof claims '{}', which {} cannot",
                                          to_string(model.certificate.claim), method.name));
