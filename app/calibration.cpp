@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "coterie/model/calibrate.hpp"
-#include "coterie/search/cross_validation.hpp"
-
 namespace coterie::app {
 
 void add_calibrate(CLI::App& command, CalibrationOptions& options) {
@@ -30,22 +27,17 @@ void check_calibration(const CalibrationOptions& options) {
                                  options.method));
 }
 
-bool calibrate_model(Model& model, const Dataset& data, const Settings& settings,
-                     const Extras& extras, const CalibrationOptions& options,
-                     const ProblemOptions& problem, Monitor& monitor) {
-  if (interrupted() || monitor.timed_out()) return false;
-  SearchData search{data, settings, extras, settings.C, Storage::on_demand, problem.threads};
-  search.storage = storage_within(search, options.folds, 0.5 * memory_budget(problem));
-  search.memory = 0.5 * plan_fit(problem, settings, extras, data, true).kernels;
-  monitor.phase("calibrating");
-  const std::vector<Vector> scores = cross_validated_scores(
-      search, fold_tasks(data, options.folds, static_cast<std::uint64_t>(options.seed)),
-      [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); });
-  if (scores.empty()) return false;
-  std::vector<Vector> y;
-  for (const Task& task : data.tasks) y.push_back(task.y);
-  calibrate(model, scores, y, *calibration_kind_from(options.method));
-  return true;
+void require_calibration(const Model& model, const std::string& path, const std::string& option) {
+  if (has_calibration(model)) return;
+  throw InputError(
+      fmt::format("{}: the model {} is not calibrated: it has scores, but no probabilities. Train "
+                  "it with them: coterie train ... --calibrate platt",
+                  option, path));
+}
+
+CalibrationSettings settings_of(const CalibrationOptions& options) {
+  return {*calibration_kind_from(options.method), options.folds,
+          static_cast<std::uint64_t>(options.seed)};
 }
 
 }  // namespace coterie::app

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include "coterie/model/model.hpp"
-#include "problem.hpp"
-#include "progress.hpp"
+#include "coterie/front/train.hpp"
+#include "options.hpp"
 
 namespace coterie::app {
 
@@ -19,9 +18,9 @@ void add_calibrate(CLI::App& command, CalibrationOptions& options);    // --cali
 void add_calibration(CLI::App& command, CalibrationOptions& options);  // with --folds and --seed
 void check_calibration(const CalibrationOptions& options);
 
-// `data` is what the model was trained on, unscaled. False when it was stopped and the model stays without.
-bool calibrate_model(Model& model, const Dataset& data, const Settings& settings,
-                     const Extras& extras, const CalibrationOptions& options,
-                     const ProblemOptions& problem, Monitor& monitor);
+// Throws InputError that says how to get a calibrated model, unless some task of this one is. `option` needs it.
+void require_calibration(const Model& model, const std::string& path, const std::string& option);
+
+CalibrationSettings settings_of(const CalibrationOptions& options);
 
 }  // namespace coterie::app

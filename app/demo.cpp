@@ -4,11 +4,11 @@
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
+#include "coterie/model/evaluation.hpp"
+#include "coterie/model/prediction.hpp"
 #include "coterie/model/train.hpp"
 #include "embedded.hpp"
-#include "evaluation.hpp"
 #include "options.hpp"
-#include "prediction.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 
@@ -52,9 +52,8 @@ std::vector<Outcome> run_methods(const DemoOptions& options, const Samples& trai
     Stopwatch watch;
     const Fitted fitted = fit_prepared(prepared, settings, options.threads, monitor.callback());
     Outcome outcome{method, make_model(prepared, settings, fitted, mark), {}, watch.seconds()};
-    const Predictions predictions =
-        predict_rows(outcome.model, test, {}, options.threads, embedded_name);
-    outcome.held_out = evaluate_predictions(outcome.model, test, predictions, embedded_name);
+    outcome.held_out =
+        evaluate(outcome.model, test, {.source = embedded_name, .threads = options.threads});
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;

@@ -3,11 +3,12 @@
 
 #include <cmath>
 
+#include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/io/model_file.hpp"
-#include "evaluation.hpp"
+#include "coterie/model/evaluation.hpp"
+#include "coterie/model/prediction.hpp"
 #include "options.hpp"
-#include "prediction.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -132,11 +133,14 @@ int run_evaluate(const EvaluateOptions& options) {
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
   const Samples samples = read_data(options.data, {model.features, true});
-  const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
-  const Predictions predictions =
-      predict_rows(model, samples, cross, options.threads, source, options.new_task, &monitor);
-  const Evaluation result = evaluate_predictions(model, samples, predictions, source);
+  const Evaluation result =
+      evaluate(model, samples,
+               {.precomputed = read_precomputed(model.kernels, options.precomputed, false),
+                .new_task = options.new_task,
+                .source = source,
+                .threads = options.threads,
+                .progress = [&](Index done, Index all) { monitor.share(done, all, "pieces"); }});
   monitor.clear();
   if (options.output.json)
     print_json(json_evaluation(model, result));

@@ -185,7 +185,8 @@ int run_extend(const ExtendOptions& options) {
   }
   monitor.clear();
   const MemoryPlan plan = plan_extension(model, data, settings, budget);
-  follow_plan(plan, budget, options.output.quiet);
+  tune_memory(plan.keeps_all());
+  if (!plan.keeps_all() && !options.output.quiet) tell("note: {}\n", room_text(plan, budget));
   settings.memory = plan.kernels;
   monitor.phase(fmt::format("adding {}", plural(std::ssize(data.tasks), "task")));
   // Before its first step there is nothing to keep.

@@ -1,8 +1,6 @@
 // The program: reads the command line, runs the chosen command, and turns every failure into a message and an exit code.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <new>
 #include <sstream>
@@ -59,26 +57,6 @@ int usage_error(const CLI::App& program, const CLI::ParseError& error) {
   }
   tell("error: {}. See: {} --help\n", message, full_name(command));
   return exit_bad_input;
-}
-
-// Settings stand between backquotes in texts of the library, under their members' names; here they are options.
-std::string with_options(const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '`' ? text.find('`', at + 1) : std::string::npos;
-    const std::string name = end == std::string::npos ? "" : text.substr(at + 1, end - at - 1);
-    const bool is_name = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
-      return std::isalnum(c) != 0 || c == '_';
-    });
-    if (!is_name) {
-      out += text[at++];
-      continue;
-    }
-    out += "--" + name;
-    std::replace(out.end() - static_cast<std::ptrdiff_t>(name.size()), out.end(), '_', '-');
-    at = end + 1;
-  }
-  return out;
 }
 
 int run(int argc, char** argv) {

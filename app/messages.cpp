@@ -50,4 +50,23 @@ void check_standard_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_output(errno);
 }
 
+std::string with_options(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '`' ? text.find('`', at + 1) : std::string::npos;
+    const std::string name = end == std::string::npos ? "" : text.substr(at + 1, end - at - 1);
+    const bool is_name = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_';
+    });
+    if (!is_name) {
+      out += text[at++];
+      continue;
+    }
+    out += "--" + name;
+    std::replace(out.end() - static_cast<std::ptrdiff_t>(name.size()), out.end(), '_', '-');
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace coterie::app

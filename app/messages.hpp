@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,9 @@ template <typename... Values>
 void tell(fmt::format_string<Values...> text, Values&&... values) {
   write_message(fmt::format(text, std::forward<Values>(values)...));
 }
+
+// Settings stand between backquotes in texts of the library, under their members' names; here they are options: `task_C` is --task-C.
+std::string with_options(const std::string& text);
 
 // Makes the three standard descriptors safe to use, before any file is opened: one that is closed would be given to the next file,
 // which would then get our messages. A closed pipe is an error of write, not a signal that ends the program.

@@ -1,14 +1,17 @@
 // coterie path: how tasks come together as lambda grows.
+#include "coterie/front/path.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
+#include "coterie/front/files.hpp"
 #include "coterie/io/journal.hpp"
-#include "coterie/io/model_file.hpp"
 #include "messages.hpp"
 #include "path_journal.hpp"
 #include "path_output.hpp"
@@ -49,37 +52,19 @@ std::string description(const PathOptions& options, const std::string& mark, con
   return run.dump();
 }
 
-// The fit at a point's lambda on the training side, as a model.
-Model fit_group_model(const PathOptions& options, const PathResult& result, const Split& split,
-                      const Extras& extras, Monitor& monitor) {
-  Settings settings = options.settings;
-  settings.lambda = result.path.points[*result.chosen].lambda;
-  monitor.phase("fitting the model");
-  monitor.aim(settings.tolerance);
-  Dataset data = options.hold_out ? subset(result.data, split.train) : result.data;
-  std::string mark = fingerprint(data);
-  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
-  const Prepared prepared = prepare(std::move(data), settings, extras, options.problem.threads);
-  const Fitted fitted =
-      fit_prepared(prepared, settings, options.problem.threads, monitor.callback(), memory.kernels);
-  return make_model(prepared, settings, fitted, std::move(mark));
-}
-
 void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
   const PathPoint& point = result.path.points[*result.chosen];
   const Index found = std::ssize(point.fit.groups);
   const Index groups = std::ssize(model.groups);
   fmt::print("\nmodel with {} at lambda {:.6g} ({:.4f} of lambda_max): {}\n",
              plural(groups, "group"), point.lambda, result.share(point.lambda), options.model_path);
-  if (options.hold_out) fmt::print("  trained without the held-out rows\n");
+  if (options.hold_out)
+    fmt::print("  trained on all rows, at the lambda found on those not held out\n");
   if (found != options.groups)
     fmt::print("  no point of the path has {}; {} is the nearest number\n",
                plural(options.groups, "group"), found);
   if (groups != found)
-    fmt::print(
-        "  fitted from nothing it has {} instead of the path's {}: two groups are within the "
-        "tolerance of joining\n",
-        groups, found);
+    fmt::print("  on all rows it has {} instead of the path's {}\n", groups, found);
   fmt::print("\n{}", groups_text(model));
 }
 
@@ -91,22 +76,13 @@ std::vector<std::string> folder_files(const std::string& folder) {
   return files;
 }
 
+TraceSettings trace_of(const PathOptions& options) {
+  return {options.path, options.hold_out, static_cast<std::uint64_t>(options.seed)};
+}
+
 void check_options(const PathOptions& options) {
-  validate(options.settings);
   check_problem(options.problem);
-  if (options.settings.solver != Solver::newton)
-    throw InputError(
-        "--solver: the path needs optima, which 'published' does not reach; it needs 'newton'.");
-  if (std::isinf(options.settings.norm))
-    throw InputError("--norm is inf: with equal weights there is nothing to share, and no path.");
-  const auto inside = [](double value, double most, const char* name) {
-    if (!(value > 0 && value < most))
-      throw InputError(
-          fmt::format("{} is {}; it must be above 0 and below {}.", name, value, most));
-  };
-  inside(options.path.smallest, 1, "--smallest");
-  inside(options.path.resolution, 1, "--resolution");
-  if (options.hold_out) inside(*options.hold_out, 1, "--hold-out");
+  check_trace(options.settings, trace_of(options));
   if ((options.groups > 0) != !options.model_path.empty())
     throw InputError(
         "--groups and --model belong together: how many groups, and where the model goes.");
@@ -128,9 +104,152 @@ void check_options(const PathOptions& options) {
   check_distinct_outputs(outputs, "the files of --output and --model");
 }
 
+// What a run keeps: points and resamples of an earlier one, and those of this one as they are done. Nothing without a folder.
+class KeptPath {
+ public:
+  KeptPath(const PathOptions& options, const Dataset& data, const Extras& extras,
+           const TrainingSet& set) {
+    if (options.folder.empty()) return;
+    path_ = journal_of(options.folder);
+    journal_.emplace(path_, description(options, fingerprint(data), extras), options.resume);
+    known_ = decode_path(*journal_, {set.C, set.graph, std::ssize(options.settings.kernels.list()),
+                                     ladder_of_resample});
+    if (!options.resume || options.output.quiet) return;
+    tell("{}\n", known_.points.empty()
+                     ? "note: there is nothing to resume; starting from the beginning."
+                     : fmt::format("going on after {} kept in {}",
+                                   plural(std::ssize(known_.points), "point"), path_));
+  }
+
+  bool is_kept() const { return journal_.has_value(); }
+  std::string stopped_text() const {
+    if (!journal_) return "stopped: nothing was written.\n";
+    return fmt::format(
+        "stopped: what was done is kept in {}; go on with the same command and --resume.\n", path_);
+  }
+  PathHooks hooks(Monitor& monitor, double smallest) {
+    PathHooks out;
+    out.progress = [&monitor, smallest](Index points, double share, double left) {
+      return monitor.path(points, share, smallest, left);
+    };
+    out.known = [this](double lambda) -> std::optional<PathPoint> {
+      const auto found = known_.points.find(lambda);
+      if (found == known_.points.end()) return {};
+      return found->second;
+    };
+    out.keep = [this](const PathPoint& point) {
+      if (journal_) journal_->append(encode(point));
+    };
+    return out;
+  }
+  StabilityHooks resample_hooks(Monitor& monitor) {
+    StabilityHooks out;
+    out.progress = [&monitor](Index done, Index all) {
+      return monitor.share(done, all, "resamples");
+    };
+    out.known = [this](Index b) -> const ResampledPath* {
+      const auto found = known_.resamples.find(b);
+      return found == known_.resamples.end() ? nullptr : &found->second;
+    };
+    out.keep = [this](Index b, const ResampledPath& path) {
+      if (journal_) journal_->append(encode(b, path));
+    };
+    return out;
+  }
+  void remove() {
+    if (journal_) journal_->remove();
+  }
+
+ private:
+  std::string path_;
+  std::optional<Journal> journal_;
+  KnownPath known_;
+};
+
+struct PathPhases {
+  double prepare = 0, path = 0, resample = 0;
+};
+
+// Nothing when it was stopped.
+std::optional<PathResult> find_path(const PathOptions& options, const Dataset& data,
+                                    const Extras& extras, const Run& run, Monitor& monitor,
+                                    Stopwatch& watch, PathPhases& phases,
+                                    std::optional<KeptPath>& kept) {
+  const TraceSettings trace = trace_of(options);
+  monitor.phase("preparing kernels");
+  const Fold fold = path_fold(data, options.settings, trace, run, extras);
+  monitor.clear();
+  kept.emplace(options, data, extras, fold.train.set);
+  if (kept->is_kept()) set_stage_kept(kept->stopped_text(), exit_failed);
+  note_bounded(fold.train.grams, options.settings, run);
+  phases.prepare = watch.lap();
+
+  monitor.phase("walking the path");
+  PathResult result{data,
+                    trace_path(fold, data, options.settings, trace, run, extras,
+                               kept->hooks(monitor, options.path.smallest)),
+                    {},
+                    {},
+                    {},
+                    {}};
+  if (result.path.stopped) return {};
+  for (const Kernel& kernel : fold.train.grams.kernels) result.kernels.push_back(to_string(kernel));
+  result.tree = merge_tree(result.path);
+  phases.path = watch.lap();
+  if (options.groups > 0) result.chosen = point_with_groups(result.path, options.groups);
+  if (options.bootstrap == 0) return result;
+
+  monitor.phase("resampling");
+  double smallest = options.path.smallest;  // of the path, but for its end at 0
+  for (const PathPoint& point : result.path.points)
+    if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
+  Run quiet = run;
+  quiet.note = {};
+  result.stability =
+      resample_paths(fold, options.settings, std::min(smallest, 0.5), ladder_of_resample,
+                     options.bootstrap, trace.seed, run.threads, kept->resample_hooks(monitor),
+                     path_memory(data, options.settings, quiet, extras));
+  phases.resample = watch.lap();
+  if (result.stability->stopped) return {};
+  return result;
+}
+
+void print_result(const PathOptions& options, const PathResult& result,
+                  const std::optional<Model>& model, const std::vector<std::string>& files,
+                  const PathPhases& phases, double seconds) {
+  if (options.output.json) {
+    Json out = json_path(result, options.settings);
+    if (model) {
+      out["model"] = options.model_path;
+      out["groups_asked"] = options.groups;
+      out["model_groups"] = model->groups.size();
+      out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
+    }
+    out["seconds"] = seconds;
+    out["phases"] = {
+        {"prepare", phases.prepare}, {"path", phases.path}, {"resample", phases.resample}};
+    return print_json(out);
+  }
+  double worst_gap = 0;
+  for (const PathPoint& point : result.path.points) worst_gap = std::max(worst_gap, point.fit.gap);
+  fmt::print("{}, {}; lambda_max {:.6g}; {} points, relative gaps at most {:.1e}\n\n",
+             plural(std::ssize(result.data.tasks), "task"),
+             plural(std::ssize(result.kernels), "kernel"), result.path.lambda_max,
+             result.path.points.size(), worst_gap);
+  print_path_points(result, options.folder.empty());
+  fmt::print("\n");
+  print_merge_tree(result);
+  if (model) print_group_model(options, result, *model);
+  if (!options.folder.empty()) fmt::print("\n{}: {}\n", options.folder, fmt::join(files, " "));
+  fmt::print("prepare {}, path {}", seconds_text(phases.prepare), seconds_text(phases.path));
+  if (result.stability) fmt::print(", resamples {}", seconds_text(phases.resample));
+  fmt::print("\n");
+}
+
 int run_path(const PathOptions& options) {
   check_options(options);
   Stopwatch watch;
+  PathPhases phases;
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.problem.data.paths));
   const Dataset data = read_problem(options.problem);
@@ -139,173 +258,45 @@ int run_path(const PathOptions& options) {
   if (options.groups > std::ssize(data.tasks))
     throw InputError(fmt::format("--groups is {}, but there are only {}.", options.groups,
                                  plural(std::ssize(data.tasks), "task")));
-  const auto seed = static_cast<std::uint64_t>(options.seed);
-  Split split;
-  if (options.hold_out) {
-    split = hold_out_tasks(data, *options.hold_out, seed);
-  } else {
-    for (const Task& task : data.tasks) {
-      std::vector<Index>& all = split.train.emplace_back();
-      for (Index i = 0; i < task.size(); ++i) all.push_back(i);
-      split.rest.emplace_back();
-    }
+  Run run = run_of(options.problem, monitor, options.output.quiet);
+  std::optional<KeptPath> kept;
+  const std::optional<PathResult> found =
+      find_path(options, data, extras, run, monitor, watch, phases, kept);
+  std::optional<Model> model;
+  if (found && found->chosen) {
+    monitor.phase("making the model");
+    monitor.aim(options.settings.tolerance);
+    run.note = {};
+    model = model_at(found->path.points[*found->chosen], data, options.settings, trace_of(options),
+                     run, extras);
   }
-  const std::string mark = fingerprint(data);
-
-  std::optional<Journal> journal;
-  KnownPath known;
-  if (!options.folder.empty()) {
-    const std::string journal_path = journal_of(options.folder);
-    journal.emplace(journal_path, description(options, mark, extras), options.resume);
-    PathShape shape;
-    shape.C = sample_costs(subset(data, split.train), options.settings, extras);
-    shape.graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
-    shape.kernels = std::ssize(options.settings.kernels.list());
-    shape.ladder = ladder_of_resample;
-    known = decode_path(*journal, shape);
-    monitor.clear();
-    if (options.resume && !options.output.quiet)
-      tell("{}\n", known.points.empty()
-                       ? "note: there is nothing to resume; starting from the beginning."
-                       : fmt::format("going on after {} kept in {}",
-                                     plural(std::ssize(known.points), "point"), journal_path));
-  }
-
-  const std::string kept_text =
-      journal ? fmt::format(
-                    "stopped: what was done is kept in {}; go on with the same command and "
-                    "--resume.\n",
-                    journal_of(options.folder))
-              : "stopped: nothing was written.\n";
-  if (journal) set_stage_kept(kept_text, exit_failed);
-  monitor.phase("preparing kernels");
-  SearchData search{data,
-                    options.settings,
-                    extras,
-                    options.settings.C,
-                    Storage::on_demand,
-                    options.problem.threads};
-  search.storage = storage_within(search, 1, 0.5 * memory_budget(options.problem));
-  PathSettings path_settings = options.path;
-  path_settings.memory =
-      0.5 * plan_fit(options.problem, options.settings, extras, data, options.output.quiet).kernels;
-  GramCache cache;
-  const Fold fold =
-      std::move(make_folds(search, {split}, options.settings.normalise, cache).front());
-  note_bounded(fold.train.grams, options.settings, options.output.quiet);
-  cache.clear();
-  const double prepare_seconds = watch.lap();
-
-  monitor.phase("walking the path");
-  const auto stopped = [&] {
+  if (!found || (model && interrupted())) {
     set_stage(Stage::writing);
     monitor.clear();
-    write_message(kept_text);
+    write_message(kept->stopped_text());
     return exit_failed;
-  };
-  PathHooks hooks;
-  hooks.progress = [&](Index points, double share, double left) {
-    return monitor.path(points, share, options.path.smallest, left);
-  };
-  hooks.known = [&](double lambda) -> std::optional<PathPoint> {
-    const auto found = known.points.find(lambda);
-    if (found == known.points.end()) return {};
-    return found->second;
-  };
-  hooks.keep = [&](const PathPoint& point) {
-    if (journal) journal->append(encode(point));
-  };
-  PathResult result{
-      data, walk_path(fold, data, options.settings, path_settings, options.problem.threads, hooks),
-      {},   {},
-      {},   {}};
-  if (result.path.stopped) return stopped();
-  for (const Kernel& kernel : fold.train.grams.kernels) result.kernels.push_back(to_string(kernel));
-  result.tree = merge_tree(result.path);
-  const double path_seconds = watch.lap();
-
-  if (options.bootstrap > 0) {
-    monitor.phase("resampling");
-    StabilityHooks stability;
-    stability.progress = [&](Index done, Index all) {
-      return monitor.share(done, all, "resamples");
-    };
-    stability.known = [&](Index b) -> const ResampledPath* {
-      const auto found = known.resamples.find(b);
-      return found == known.resamples.end() ? nullptr : &found->second;
-    };
-    stability.keep = [&](Index b, const ResampledPath& path) {
-      if (journal) journal->append(encode(b, path));
-    };
-    double smallest = options.path.smallest;  // of the path, but for its end at 0
-    for (const PathPoint& point : result.path.points)
-      if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
-    result.stability = resample_paths(fold, options.settings, std::min(smallest, 0.5),
-                                      ladder_of_resample, options.bootstrap, seed,
-                                      options.problem.threads, stability, path_settings.memory);
-    if (result.stability->stopped) return stopped();
   }
-  const double resample_seconds = watch.lap();
-  if (options.groups > 0) result.chosen = point_with_groups(result.path, options.groups);
-
-  std::optional<Model> model;
-  if (result.chosen) {
-    model = fit_group_model(options, result, split, extras, monitor);
-    if (interrupted()) return stopped();
-  }
-
   set_stage(Stage::writing);
   std::vector<std::string> files;
-  if (!options.folder.empty()) files = write_path_folder(options.folder, result);
-  if (model) write_model(*model, options.model_path);
-  if (journal) journal->remove();
+  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
+  if (model) save(*model, options.model_path);
+  kept->remove();
   set_stage(Stage::reading_only);
   monitor.clear();
-  Index short_of_it = 0;
-  double worst_gap = 0;
-  for (const PathPoint& point : result.path.points) {
-    short_of_it += point.fit.status != Status::converged;
-    worst_gap = std::max(worst_gap, point.fit.gap);
-  }
-  if (!options.output.json) {
-    fmt::print("{}, {}; lambda_max {:.6g}; {} points, relative gaps at most {:.1e}\n\n",
-               plural(std::ssize(data.tasks), "task"), plural(std::ssize(result.kernels), "kernel"),
-               result.path.lambda_max, result.path.points.size(), worst_gap);
-    print_path_points(result, options.folder.empty());
-    fmt::print("\n");
-    print_merge_tree(result);
-  }
-  if (model && !options.output.json) print_group_model(options, result, *model);
-  if (options.output.json) {
-    Json out = json_path(result, options.settings);
-    if (result.chosen) {
-      out["model"] = options.model_path;
-      out["groups_asked"] = options.groups;
-      out["model_groups"] = model->groups.size();
-      out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
-    }
-    out["seconds"] = watch.seconds();
-    out["phases"] = {
-        {"prepare", prepare_seconds}, {"path", path_seconds}, {"resample", resample_seconds}};
-    print_json(out);
-  } else {
-    if (!options.folder.empty()) fmt::print("\n{}: {}\n", options.folder, fmt::join(files, " "));
-    fmt::print("prepare {}, path {}", seconds_text(prepare_seconds), seconds_text(path_seconds));
-    if (result.stability) fmt::print(", resamples {}", seconds_text(resample_seconds));
-    fmt::print("\n");
-  }
-  if (!result.path.resolved)
+  print_result(options, *found, model, files, phases, watch.seconds());
+  const LambdaPath& path = found->path;
+  if (!path.resolved)
     tell(
         "warning: after {} points some merges are not yet told apart; use a larger "
         "--resolution or fewer tasks.\n",
-        result.path.points.size());
-  if (short_of_it > 0) {
-    tell("warning: {} of {} points stopped short of the tolerance {:.1e}.\n", short_of_it,
-         result.path.points.size(), options.settings.tolerance);
-    return exit_short;
-  }
+        path.points.size());
+  const Index unconverged = std::ranges::count_if(
+      path.points, [](const PathPoint& point) { return point.fit.status != Status::converged; });
+  if (unconverged > 0)
+    tell("warning: {} of {} points stopped short of the tolerance {:.1e}.\n", unconverged,
+         path.points.size(), options.settings.tolerance);
   const bool converged = !model || model->certificate.status == to_string(Status::converged);
-  return converged ? exit_done : exit_short;
+  return unconverged == 0 && converged ? exit_done : exit_short;
 }
 
 }  // namespace

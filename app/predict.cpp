@@ -5,12 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/model/prediction.hpp"
 #include "messages.hpp"
 #include "options.hpp"
-#include "prediction.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -125,11 +126,14 @@ int run_predict(const PredictOptions& options) {
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));
   const Samples samples = read_data(options.data, {model.features, false});
-  const PrecomputedMatrices cross = read_precomputed(model.kernels, options.precomputed, false);
   monitor.phase("predicting");
   const Predictions predictions =
-      predict_rows(model, samples, cross, options.threads, file_list(options.data.paths),
-                   options.new_task, &monitor);
+      predict(model, samples,
+              {.precomputed = read_precomputed(model.kernels, options.precomputed, false),
+               .new_task = options.new_task,
+               .source = file_list(options.data.paths),
+               .threads = options.threads,
+               .progress = [&](Index done, Index all) { monitor.share(done, all, "pieces"); }});
   monitor.clear();
 
   const auto write = [&](const ByteSink& sink) {

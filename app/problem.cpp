@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 
-#include "coterie/baseline/plain.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/machine.hpp"
 #include "coterie/io/table.hpp"
@@ -126,53 +125,29 @@ std::optional<double> memory_of_table(const std::optional<std::string>& memory) 
   return std::clamp(parse_memory(*memory), small_table, memory_of_machine());
 }
 
-double memory_budget(const ProblemOptions& options) { return memory_budget(options.memory); }
-
-void follow_plan(const MemoryPlan& plan, double budget, bool quiet) {
-  if (plan.keeps_all())
+void tune_memory(bool keeps_all) {
+  if (keeps_all)
     keep_freed_memory();
   else
     return_freed_memory();
-  if (!plan.keeps_all() && !quiet)
-    tell(
-        "note: the kernel values of all samples would take {}; within {} there is room for "
-        "{} of them. Those that are used most are kept, others are computed when they are "
-        "needed.\n",
-        bytes_text(plan.all), bytes_text(budget), bytes_text(plan.kernels));
 }
 
-MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings, const Extras& extras,
-                    const Dataset& data, bool quiet) {
-  const double budget = memory_budget(options);
-  if (settings.method->is_linear()) {
-    const double bytes = linear_bytes(data, settings);
-    if (bytes > budget)
-      throw InputError(fmt::format(
-          "--method {} needs about {} for the features of all tasks, more than the {} there are. "
-          "Use fewer rows or features{}.",
-          settings.method->name, bytes_text(bytes), bytes_text(budget),
-          settings.map.mapped ? ", or a smaller rank of --map" : ""));
-    MemoryPlan all;
-    all.kernels = budget - bytes;
-    return all;
-  }
-  const MemoryPlan memory =
-      settings.method->pools
-          ? plan_memory(pool_tasks(data), settings, extras, options.threads, budget)
-          : plan_memory(data, settings, extras, options.threads, budget);
-  follow_plan(memory, budget, quiet);
-  return memory;
+Run run_of(int threads, const std::optional<std::string>& memory, Monitor& monitor, bool quiet) {
+  Run run;
+  run.threads = threads;
+  run.memory_bytes = memory_budget(memory);
+  run.progress = monitor.callback();
+  run.kept = tune_memory;
+  if (!quiet)
+    run.note = [&monitor](const std::string& text) {
+      monitor.clear();
+      tell("note: {}\n", with_options(text));
+    };
+  return run;
 }
 
-void note_bounded(const Grams& grams, const Settings& settings, bool quiet) {
-  std::vector<std::string> bounded;
-  for (const Index m : grams.bounded)
-    bounded.push_back(to_string(grams.kernels[static_cast<std::size_t>(m)]));
-  if (bounded.empty() || quiet) return;
-  tell(
-      "note: {} {} no tail beyond the main directions of --normalise {}; the divisor is "
-      "1/1000 of the variance.\n",
-      list_names(bounded), bounded.size() == 1 ? "has" : "have", to_string(settings.normalise));
+Run run_of(const ProblemOptions& options, Monitor& monitor, bool quiet) {
+  return run_of(options.threads, options.memory, monitor, quiet);
 }
 
 std::vector<std::string> input_files(const ProblemOptions& options, const Kernels& kernels) {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "coterie/model/memory_plan.hpp"
-#include "coterie/model/train.hpp"
+#include "coterie/front/train.hpp"
 #include "options.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
@@ -40,17 +40,11 @@ Json json_problem(const std::string& mark, const Extras& extras);
 void add_memory(CLI::App& command, std::optional<std::string>& memory);
 double memory_budget(const std::optional<std::string>& memory);
 std::optional<double> memory_of_table(const std::optional<std::string>& memory);
-double memory_budget(const ProblemOptions& options);
 
-// Tells the allocator of the plan, and the user when less than everything is kept.
-void follow_plan(const MemoryPlan& plan, double budget, bool quiet);
-
-// The plan of one fit, followed.
-MemoryPlan plan_fit(const ProblemOptions& options, const Settings& settings, const Extras& extras,
-                    const Dataset& data, bool quiet);
-
-// A note about kernels without a tail, if there are any.
-void note_bounded(const Grams& grams, const Settings& settings, bool quiet);
+// How the front door runs for these options: progress by the monitor, notes to standard error.
+Run run_of(const ProblemOptions& options, Monitor& monitor, bool quiet);
+Run run_of(int threads, const std::optional<std::string>& memory, Monitor& monitor, bool quiet);
+void tune_memory(bool keeps_all);  // tells the allocator
 
 // All files that the options name, to tell outputs from; `kernels` is a list of them.
 std::vector<std::string> input_files(const ProblemOptions& options, const Kernels& kernels);

@@ -7,13 +7,9 @@
 #include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
+#include "coterie/front/files.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
-#include "coterie/io/model_file.hpp"
-#include "coterie/model/train.hpp"
-#include "coterie/mtmkl/range.hpp"
-#include "coterie/search/choice.hpp"
-#include "coterie/search/method_scores.hpp"
 #include "messages.hpp"
 #include "method_options.hpp"
 #include "numbers.hpp"
@@ -24,8 +20,6 @@
 
 namespace coterie::app {
 namespace {
-
-constexpr Index resamples = 1000;
 
 struct SelectOptions {
   ProblemOptions problem;
@@ -45,76 +39,51 @@ struct SelectOptions {
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
 
-struct Preset {
-  const char *name, *C, *lambda, *norm, *normalise;
-};
-// paper: the grid of the paper. best: docs/choosing.md shows how good it is.
-const Preset presets[] = {
-    {"paper", "2^-10..2^10", "2^-10..2^10", "1", "cosine"},
-    {"best", "2^-4..2^10:8", "0,0.01max..1max:5,inf", "1,2,inf", "cosine,variance,tail:4,tail:8"},
-};
-
-const Preset& preset_of(const SelectOptions& options) {
-  for (const Preset& preset : presets)
-    if (options.preset == preset.name) return preset;
+GridText preset_of(const SelectOptions& options) {
+  if (options.preset == "paper") return grid::paper_text();
+  if (options.preset == "best") return grid::best_text();
   throw InputError(fmt::format("--preset is '{}'; it must be 'paper' or 'best'.", options.preset));
 }
 
 // What is given, over what the preset says.
 struct Plan {
-  Settings settings;
+  SelectSettings how;
   Grid grid;
-  Score score = Score::accuracy;
-  bool coarse = false;
 };
 
-// Methods that the search along lambda serves.
-bool is_main(const Settings& settings) { return settings.method->joint && !settings.method->pools; }
-
 Plan plan_of(const SelectOptions& options) {
-  const Preset& preset = preset_of(options);
   Plan plan;
   check_given(options.settings, *options.command);
-  plan.settings = in_full(options.settings);
-  validate(plan.settings);
-  const Method& method = *plan.settings.method;
+  SelectSettings& how = plan.how;
+  how.settings = in_full(options.settings);
+  validate(how.settings);
+  const Method& method = *how.settings.method;
   if (method.is_linear() && options.command->count("--preset") > 0)
     throw InputError(fmt::format(
         "--preset has no meaning for --method {}; give lists in --parameters.", method.name));
-  if (plan.settings.solver != Solver::newton)
-    throw InputError(
-        "--solver: select compares optima, which 'published' does not reach; it needs 'newton'.");
-  plan.grid = parse_method_grid(
-      plan.settings,
-      {options.C.value_or(preset.C), options.lambda.value_or(preset.lambda),
-       options.norm.value_or(preset.norm), options.normalise.value_or(preset.normalise)},
-      options.parameters);
+  GridText text = preset_of(options);
+  text.C = options.C.value_or(text.C);
+  text.lambda = options.lambda.value_or(text.lambda);
+  text.norm = options.norm.value_or(text.norm);
+  text.normalise = options.normalise.value_or(text.normalise);
+  plan.grid = parse_method_grid(how.settings, text, options.parameters);
   const std::optional<Score> score = score_from(options.score);
   if (!score)
     throw InputError(fmt::format(
         "--score is '{}'; it must be 'accuracy', 'balanced', 'auc' or 'logloss'.", options.score));
-  plan.score = *score;
   if (options.search != "grid" && options.search != "coarse")
     throw InputError(
         fmt::format("--search is '{}'; it must be 'grid' or 'coarse'.", options.search));
-  plan.coarse = options.search == "coarse";
-  if (plan.coarse && !is_main(plan.settings))
-    throw InputError(
-        fmt::format("--search coarse goes along C and lambda, which --method {} has not; it needs "
-                    "--search grid.",
-                    method.name));
   if (options.hold_out && options.command->count("--folds") > 0)
     throw InputError("--folds and --hold-out are both given; choose one.");
-  if (options.hold_out && !(*options.hold_out > 0 && *options.hold_out < 1))
-    throw InputError(
-        fmt::format("--hold-out is {}; it must be between 0 and 1.", *options.hold_out));
+  how.folds = options.folds;
+  how.hold_out = options.hold_out;
+  how.score = *score;
+  how.coarse = options.search == "coarse";
+  how.one_se = options.one_se;
+  how.seed = static_cast<std::uint64_t>(options.seed);
+  check_selection(how);
   return plan;
-}
-
-std::string judged_by(const SelectOptions& options) {
-  if (options.hold_out)
-    return fmt::format("about {:.4g} % of the rows held out", 100 * *options.hold_out);
-  return fmt::format("{}-fold cross-validation", options.folds);
 }
 
 // Rows of the search as records of the journal.
@@ -138,16 +107,16 @@ struct RowShapes {
 };
 
 RowShapes shapes_of(const Plan& plan, const Dataset& data, const std::vector<Split>& splits) {
-  RowShapes shapes{
-      plan.score,
-      std::ssize(plan.grid.norm),
-      std::ssize(plan.grid.normalise),
-      is_main(plan.settings) ? std::ssize(plan.grid.C) : std::ssize(all_points(plan.grid)),
-      {}};
+  RowShapes shapes{plan.how.score,
+                   std::ssize(plan.grid.norm),
+                   std::ssize(plan.grid.normalise),
+                   plan.grid.method->walks_lambda() ? std::ssize(plan.grid.C)
+                                                    : std::ssize(all_points(plan.grid)),
+                   {}};
   for (const Split& split : splits) {
     Index held_out = 0;
     for (const std::vector<Index>& rest : split.rest) held_out += std::ssize(rest);
-    shapes.widths.push_back(plan.score == Score::log_loss ? held_out : std::ssize(data.tasks));
+    shapes.widths.push_back(plan.how.score == Score::log_loss ? held_out : std::ssize(data.tasks));
   }
   return shapes;
 }
@@ -199,7 +168,7 @@ std::map<RowKey, KnownRow> decode(const Journal& journal, const RowShapes& shape
 std::string description(const SelectOptions& options, const Plan& plan, const std::string& mark,
                         const Extras& extras) {
   Json run = {{"command", "select"}, {"problem", json_problem(mark, extras)}};
-  run["settings"] = json_settings(plan.settings);
+  run["settings"] = json_settings(plan.how.settings);
   for (const char* name : {"C", "lambda", "norm", "normalise", "parameters"})
     run["settings"].erase(name);
   run["C"] = plan.grid.C;
@@ -207,26 +176,12 @@ std::string description(const SelectOptions& options, const Plan& plan, const st
   for (const double norm : plan.grid.norm) run["norm"].push_back(json_number(norm));
   for (const Normalisation& one : plan.grid.normalise) run["normalise"].push_back(text_of(one));
   for (const ParameterList& list : plan.grid.parameters) run["parameters"][list.name] = list.values;
-  run["score"] = to_string(plan.score);
+  run["score"] = to_string(plan.how.score);
   run["search"] = options.search;
   run["folds"] = options.folds;
   run["hold_out"] = options.hold_out.value_or(0);
   run["seed"] = options.seed;
   return run.dump();
-}
-
-GridScores search_grid(const SearchData& search, const std::vector<Split>& splits, const Plan& plan,
-                       const SearchHooks& hooks) {
-  GridScores scores;
-  scores.score = plan.score;
-  GramCache cache;
-  if (!is_main(plan.settings))
-    score_method(search, splits, plan.grid, hooks, scores);
-  else if (plan.coarse)
-    score_coarse_to_fine(search, splits, plan.grid, cache, hooks, scores);
-  else
-    score_points(search, splits, plan.grid, all_points(plan.grid), 0, cache, hooks, scores);
-  return scores;
 }
 
 void check_extra_output(const std::string& path, const std::string& option,
@@ -254,19 +209,84 @@ void check_outputs(const SelectOptions& options) {
       "--output, --table and --picture");
 }
 
-// What cannot be computed at some point of the grid is said before the search.
-void check_grid(const Plan& plan, const Dataset& data, const Extras& extras) {
-  if (plan.settings.method->is_linear()) return;
-  Settings settings = plan.settings;
-  for (const double C : plan.grid.C) {
-    settings.C = C;
-    check_costs(sample_costs(data, settings, extras), data.tasks);
+// What a search keeps: rows of an earlier run, and those of this one as they are done.
+class KeptRows {
+ public:
+  KeptRows(const SelectOptions& options, const Plan& plan, const Dataset& data,
+           const Extras& extras)
+      : path_(journal_of(options)),
+        earlier_(Journal::exists(path_)),
+        journal_(path_, description(options, plan, fingerprint(data), extras), options.resume),
+        known_(decode(journal_, shapes_of(plan, data, splits_of(data, plan.how)))),
+        count_(std::ssize(known_)) {}
+
+  void tell_earlier(bool resume) const {
+    if (resume)
+      tell("{}\n", known_.empty() ? "note: there is nothing to resume; starting from the beginning."
+                                  : fmt::format("going on after {} kept in {}",
+                                                plural(std::ssize(known_), "row"), path_));
+    else if (earlier_)
+      tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
   }
-  if (!is_main(plan.settings)) return;
-  const TaskGraph graph = extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph;
-  for (const Lambda& lambda : plan.grid.lambda) {
-    if (!lambda.relative) check_penalty(graph, lambda.value, names_in(data.tasks));
+  SearchHooks hooks(Monitor& monitor) {
+    SearchHooks out;
+    out.progress = [&monitor](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
+    out.known = [this](const RowKey& key, Index points) -> const RowScores* {
+      const auto found = known_.find(key);
+      if (found == known_.end()) return nullptr;
+      const auto& [record, scores] = found->second;
+      if (scores.values.rows() != points)
+        journal_.refuse(record, fmt::format("the number of points is {}, not {}",
+                                            scores.values.rows(), points));
+      return &scores;
+    };
+    out.keep = [this](const RowKey& key, const RowScores& row) {
+      journal_.append(encode(key, row));
+      ++count_;
+    };
+    return out;
   }
+  Index count() const { return count_; }
+  void remove() { journal_.remove(); }
+
+ private:
+  std::string path_;
+  bool earlier_;
+  Journal journal_;
+  std::map<RowKey, KnownRow> known_;
+  Index count_;
+};
+
+void write_results(const SelectOptions& options, const Selection& selection, const Model& model) {
+  save(model, options.model_path);
+  if (!options.table_path.empty())
+    write_file_atomically(options.table_path, options.table_path.ends_with(".json")
+                                                  ? json_grid(selection).dump(2) + "\n"
+                                                  : csv_grid(selection));
+  if (!options.picture_path.empty())
+    write_file_atomically(options.picture_path, heat_map(selection));
+}
+
+struct SelectPhases {
+  double read = 0, search = 0, fit = 0;
+};
+
+void print_result(const SelectOptions& options, const Selection& selection, const Model& model,
+                  const SelectPhases& phases, double seconds) {
+  if (options.output.json) {
+    Json out = json_selection(selection);
+    out["fit"] = json_fit(model);
+    out["seconds"] = seconds;
+    out["phases"] = {{"read", phases.read}, {"search", phases.search}, {"fit", phases.fit}};
+    out["model"] = options.model_path;
+    return print_json(out);
+  }
+  print_selection(selection);
+  fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate),
+             model.certificate.status, groups_text(model));
+  fmt::print("read {}, search {}, fit {}\n", seconds_text(phases.read), seconds_text(phases.search),
+             seconds_text(phases.fit));
+  fmt::print("model: {}\n", options.model_path);
 }
 
 int run_select(const SelectOptions& options) {
@@ -274,179 +294,79 @@ int run_select(const SelectOptions& options) {
   check_problem(options.problem);
   check_calibration(options.calibration);
   Plan plan = plan_of(options);
-  const std::string journal_path = journal_of(options);
   Stopwatch watch;
+  SelectPhases phases;
   Monitor monitor(options.output.quiet);
-  monitor.aim(plan.settings.tolerance);
-
+  monitor.aim(plan.how.settings.tolerance);
   monitor.phase("reading " + file_list(options.problem.data.paths));
   const Dataset data = read_problem(options.problem);
-  const Extras extras = read_extras(options.problem, plan.settings, data);
+  const Extras extras = read_extras(options.problem, plan.how.settings, data);
   check_dataset(data);
   limit_clusters(plan.grid, std::ssize(data.tasks));
-  check_grid(plan, data, extras);
-  const std::string mark = fingerprint(data);
-  const auto seed = static_cast<std::uint64_t>(options.seed);
-  const std::vector<Split> splits =
-      options.hold_out ? std::vector<Split>{hold_out_tasks(data, *options.hold_out, seed)}
-                       : fold_tasks(data, options.folds, seed);
-  if (options.calibration.wanted() && options.hold_out)
-    fold_tasks(data, options.folds, seed);  // what cannot be folded is said before the search
-  SearchData search{
-      data, plan.settings, extras, plan.grid.C.back(), Storage::on_demand, options.problem.threads};
-  search.storage = storage_within(search, std::ssize(splits), 0.5 * memory_budget(options.problem));
-  Settings largest = plan.settings;  // what is too large is said before the search
-  largest.C = plan.grid.C.back();
-  search.memory =
-      0.5 * plan_fit(options.problem, largest, extras, data, options.output.quiet).kernels;
-  if (plan.settings.method->is_linear()) {
-    const double folds = static_cast<double>(splits.size()) * linear_bytes(data, plan.settings);
-    if (folds > memory_budget(options.problem))
-      throw InputError(fmt::format(
-          "the folds of --method {} need about {}, more than the {} there are. Use fewer --folds, "
-          "or --hold-out.",
-          plan.settings.method->name, bytes_text(folds),
-          bytes_text(memory_budget(options.problem))));
-  }
-  const double read_seconds = watch.lap();
+  if (options.calibration.wanted())  // what cannot be folded is said before the search
+    fold_tasks(data, options.folds, plan.how.seed);
 
-  const bool earlier = Journal::exists(journal_path);
-  Journal journal(journal_path, description(options, plan, mark, extras), options.resume);
-  const std::map<RowKey, KnownRow> known = decode(journal, shapes_of(plan, data, splits));
-  if (!options.output.quiet) {
-    monitor.clear();
-    if (options.resume)
-      tell("{}\n", known.empty() ? "note: there is nothing to resume; starting from the beginning."
-                                 : fmt::format("going on after {} kept in {}",
-                                               plural(std::ssize(known), "row"), journal_path));
-    else if (earlier)
-      tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
-  }
-
-  monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
+  Run run = run_of(options.problem, monitor, options.output.quiet);
+  std::optional<KeptRows> kept;
   const std::string kept_text = fmt::format(
       "stopped: no model was written; the search is kept in {}. Go on with the same "
       "command and --resume.\n",
-      journal_path);
-  set_stage_kept(kept_text, exit_failed);
-  Index rows_kept = std::ssize(known);
-  SearchHooks hooks;
-  hooks.progress = [&](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
-  hooks.known = [&](const RowKey& key, Index points) -> const RowScores* {
-    const auto found = known.find(key);
-    if (found == known.end()) return nullptr;
-    const auto& [record, scores] = found->second;
-    if (scores.values.rows() != points)
-      journal.refuse(
-          record, fmt::format("the number of points is {}, not {}", scores.values.rows(), points));
-    return &scores;
+      journal_of(options));
+  run.phase = [&](Work work) {
+    if (work == Work::searching) {
+      phases.read = watch.lap();
+      monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
+      set_stage_kept(kept_text, exit_failed);
+    } else if (work == Work::preparing) {
+      phases.search = watch.lap();
+      monitor.phase("fitting the choice on all rows");
+    } else if (work == Work::calibrating) {
+      monitor.phase("calibrating");
+    }
   };
-  hooks.keep = [&](const RowKey& key, const RowScores& row) {
-    journal.append(encode(key, row));
-    ++rows_kept;
-  };
-  GridScores scores;
-  try {
-    scores = search_grid(search, splits, plan, hooks);
-  } catch (const InputError&) {  // of kernels on the data
-    if (rows_kept == 0) journal.remove();
-    throw;
-  }
-  if (scores.stopped) {
-    set_stage(Stage::writing);
-    monitor.clear();
-    tell(
-        "stopped: no model was written; {} in {}. Go on with the same command and "
-        "--resume.\n",
-        rows_kept == 1 ? "1 row is kept" : fmt::format("{} rows are kept", rows_kept),
-        journal_path);
-    return exit_failed;
-  }
-  const double search_seconds = watch.lap();
+  check_search(data, plan.grid, plan.how, run, extras);  // before a journal is made
+  kept.emplace(options, plan, data, extras);
+  monitor.clear();
+  if (!options.output.quiet) kept->tell_earlier(options.resume);
 
   Selection selection;
-  selection.grid = plan.grid;
-  selection.score = plan.score;
-  selection.judged_by = judged_by(options);
-  selection.coarse = plan.coarse;
-  selection.one_se = options.one_se;
-  selection.ranked = rank_points(scores);
-  if (std::isnan(selection.ranked.front().score))
-    throw InputError(fmt::format(
-        "--score {} is not defined on any held-out part: no task has both classes there. Use fewer "
-        "--folds, or --score accuracy.",
-        options.score));
-  selection.chosen = options.one_se ? one_standard_error(selection.ranked, plan.score)
-                                    : selection.ranked.front().point;
-  selection.confidence = judge_choice(scores, selection.ranked, selection.chosen, resamples, seed);
-  selection.saved = std::ssize(all_points(plan.grid)) - std::ssize(selection.ranked);
-
-  const Matrix& cells = scores.cells.begin()->second;  // what is undefined depends on labels alone
-  Index unjudged = 0;
-  for (Index t = 0; t < cells.cols(); ++t)
-    unjudged += std::ranges::all_of(cells.col(t), [](double value) { return std::isnan(value); });
-  if (unjudged > 0 && !options.output.quiet) {
-    monitor.clear();
-    tell(
-        "note: {} of {} tasks had no part in the choice: no held-out part of theirs has both "
-        "classes.\n",
-        unjudged, cells.cols());
+  try {
+    selection = select(data, plan.grid, plan.how, run, extras, kept->hooks(monitor));
+  } catch (const InputError&) {  // of kernels on the data
+    if (kept->count() == 0) kept->remove();
+    throw;
   }
-
-  selection.scores = std::move(scores);
-  const Settings settings = settings_at(plan.settings, plan.grid, selection.chosen);
-  monitor.phase("fitting the choice on all rows");
-  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, true);
-  const int threads = options.problem.threads;
-  const MethodProblem prepared = prepare_method(data, settings, extras, threads);
-  monitor.clear();
-  note_bounded(grams_of(prepared), settings, options.output.quiet);
-  const MethodFit fit =
-      fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
-  Model model = make_model(prepared, settings, fit, mark);
-  const auto stopped = [&] {
+  const auto stopped = [&](const std::string& text) {
     set_stage(Stage::writing);
     monitor.clear();
-    write_message(kept_text);
+    write_message(text);
     return exit_failed;
   };
-  if (interrupted()) return stopped();
-  CalibrationOptions calibration = options.calibration;
-  calibration.folds = options.folds;
-  calibration.seed = options.seed;
-  if (calibration.wanted() &&
-      !calibrate_model(model, data, settings, extras, calibration, options.problem, monitor))
-    return stopped();
-  const double fit_seconds = watch.lap();
+  if (selection.scores.stopped)
+    return stopped(fmt::format(
+        "stopped: no model was written; {} in {}. Go on with the same command and --resume.\n",
+        kept->count() == 1 ? "1 row is kept" : fmt::format("{} rows are kept", kept->count()),
+        journal_of(options)));
+  if (interrupted()) return stopped(kept_text);
+  Model model = selection.model();
+  if (options.calibration.wanted()) {
+    run.share = [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); };
+    CalibrationSettings how = settings_of(options.calibration);
+    how.folds = options.folds;
+    how.seed = plan.how.seed;
+    std::optional<Model> calibrated = calibrate(model, data, how, run, extras);
+    if (!calibrated) return stopped(kept_text);
+    model = std::move(*calibrated);
+  }
+  phases.fit = watch.lap();
   set_stage(Stage::writing);
-  write_model(model, options.model_path);
-  if (!options.table_path.empty())
-    write_file_atomically(options.table_path, options.table_path.ends_with(".json")
-                                                  ? json_grid(selection).dump(2) + "\n"
-                                                  : csv_grid(selection));
-  if (!options.picture_path.empty())
-    write_file_atomically(options.picture_path, heat_map(selection));
-  journal.remove();
+  write_results(options, selection, model);
+  kept->remove();
   set_stage(Stage::reading_only);
   monitor.clear();
-
-  if (options.output.json) {
-    Json out = json_selection(selection);
-    out["fit"] = json_fit(model);
-    out["seconds"] = watch.seconds();
-    out["phases"] = {{"read", read_seconds}, {"search", search_seconds}, {"fit", fit_seconds}};
-    out["model"] = options.model_path;
-    print_json(out);
-  } else {
-    print_selection(selection);
-    fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate),
-               model.certificate.status, groups_text(model));
-    fmt::print("read {}, search {}, fit {}\n", seconds_text(read_seconds),
-               seconds_text(search_seconds), seconds_text(fit_seconds));
-    fmt::print("model: {}\n", options.model_path);
-  }
+  print_result(options, selection, model, phases, watch.seconds());
   if (!options.output.quiet) tell("{}", edges_text(selection, model.groups.size() == 1));
-  if (fit.status() == Status::converged) return exit_done;
+  if (selection.trained->fit.status() == Status::converged) return exit_done;
   tell("warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
        model.certificate.status, model.certificate.gap);
   return exit_short;

@@ -4,23 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "coterie/search/choice.hpp"
+#include "coterie/front/select.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
-
-struct Selection {
-  Grid grid;
-  Score score = Score::accuracy;
-  std::string judged_by;  // "5-fold cross-validation"
-  bool coarse = false, one_se = false;
-  GridScores scores;
-  std::vector<Ranked> ranked;
-  GridPoint chosen;
-  Confidence confidence;
-  Index saved = 0;  // points that were not looked at
-  const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }
-};
 
 std::string size_text(const Grid& grid);  // "21 C x 21 lambda"
 

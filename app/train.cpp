@@ -1,6 +1,4 @@
 // coterie train: one fit.
-#include "coterie/model/train.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,9 +6,8 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/data/fingerprint.hpp"
 #include "coterie/data/split.hpp"
-#include "coterie/io/model_file.hpp"
+#include "coterie/front/files.hpp"
 #include "messages.hpp"
 #include "method_options.hpp"
 #include "problem.hpp"
@@ -104,6 +101,45 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
              options.model_path);
 }
 
+// Fits, and times it: what a signal does depends on how far it is.
+Trained fit(const TrainOptions& options, Dataset data, const Settings& settings,
+            const Extras& extras, Monitor& monitor, Stopwatch& watch, Phases& phases) {
+  Run run = run_of(options.problem, monitor, options.output.quiet);
+  const std::string tasks = plural(std::ssize(data.tasks), "task");
+  run.phase = [&](Work work) {
+    if (work == Work::preparing) {
+      phases.read = watch.lap();
+      return monitor.phase("preparing " + tasks);
+    }
+    phases.gram = watch.lap();
+    monitor.phase("fitting");
+    set_stage(Stage::stoppable);
+  };
+  Trained trained = train_in_detail(std::move(data), settings, run, extras);
+  phases.fit = watch.lap();
+  return trained;
+}
+
+// The model with probabilities, which is first written without: it may take long, or end early. False: it was stopped.
+bool add_probabilities(const TrainOptions& options, const Dataset& data, const Extras& extras,
+                       Monitor& monitor, Stopwatch& watch, Phases& phases, Model& model) {
+  set_stage(Stage::writing);
+  save(model, options.model_path);
+  phases.write = watch.lap();
+  set_stage_kept(
+      fmt::format("warning: {} The model is in {}.\n", without_probabilities, options.model_path),
+      exit_short);
+  if (interrupted() || monitor.timed_out()) return false;
+  Run run = run_of(options.problem, monitor, true);
+  run.share = [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); };
+  run.phase = [&](Work) { monitor.phase("calibrating"); };
+  std::optional<Model> found =
+      calibrate(model, data, settings_of(options.calibration), run, extras);
+  if (found) model = std::move(*found);
+  phases.calibrate = watch.lap();
+  return found.has_value();
+}
+
 int run_train(const TrainOptions& options) {
   check_given(options.settings, *options.command);
   const Settings settings = in_full(options.settings);
@@ -118,59 +154,32 @@ int run_train(const TrainOptions& options) {
                   limited ? std::optional(options.time_limit_seconds) : std::nullopt);
   if (limited) end_after(options.time_limit_seconds);
   monitor.aim(settings.tolerance);
-
   monitor.phase("reading " + file_list(options.problem.data.paths));
   Dataset data = read_problem(options.problem);
   const Extras extras = read_extras(options.problem, settings, data);
-  const MemoryPlan memory = plan_fit(options.problem, settings, extras, data, options.output.quiet);
-  std::string mark = fingerprint(data);
   Dataset raw;
   if (options.calibration.wanted()) {
     raw = data;
-    // What cannot be folded is said before the fit.
-    fold_tasks(raw, options.calibration.folds,
+    fold_tasks(raw, options.calibration.folds,  // what cannot be folded is said before the fit
                static_cast<std::uint64_t>(options.calibration.seed));
   }
-  phases.read = watch.lap();
-
-  monitor.phase(fmt::format("preparing {}", plural(std::ssize(data.tasks), "task")));
-  const int threads = options.problem.threads;
-  const MethodProblem prepared = prepare_method(std::move(data), settings, extras, threads);
-  phases.gram = watch.lap();
-  note_bounded(grams_of(prepared), settings, options.output.quiet);
-
-  monitor.phase("fitting");
-  set_stage(Stage::stoppable);
-  const MethodFit fit =
-      fit_method(prepared, settings, threads, monitor.callback(), nullptr, memory.kernels);
-  const Fitted fitted = fit.kernel() ? *fit.kernel() : Fitted();
-  Model model = make_model(prepared, settings, fit, std::move(mark));
-  phases.fit = watch.lap();
-  bool calibrated = true;
-  if (options.calibration.wanted()) {
-    set_stage(Stage::writing);
-    write_model(model, options.model_path);  // what there is, if it takes long or ends early
-    phases.write = watch.lap();
-    set_stage_kept(
-        fmt::format("warning: {} The model is in {}.\n", without_probabilities, options.model_path),
-        exit_short);
-    calibrated = calibrate_model(model, raw, settings, extras, options.calibration, options.problem,
-                                 monitor);
-    phases.calibrate = watch.lap();
-  }
+  auto [model, found] = fit(options, std::move(data), settings, extras, monitor, watch, phases);
+  const bool calibrated = !options.calibration.wanted() ||
+                          add_probabilities(options, raw, extras, monitor, watch, phases, model);
   set_stage(Stage::writing);
-  if (calibrated) write_model(model, options.model_path);
+  if (calibrated) save(model, options.model_path);
   phases.write += watch.lap();
   set_stage(Stage::reading_only);
 
   monitor.clear();
+  const Fitted fitted = found.kernel() ? *found.kernel() : Fitted();
   print_result(options, model, fitted, phases, watch.seconds());
   if (!calibrated) tell("warning: {}\n", without_probabilities);
-  if (fit.status() == Status::converged) return calibrated ? exit_done : exit_short;
+  if (found.status() == Status::converged) return calibrated ? exit_done : exit_short;
   const bool lambda_changed =
-      fit.status() == Status::stopped && std::isinf(fitted.lambda) && settings.lambda.relative;
+      found.status() == Status::stopped && std::isinf(fitted.lambda) && settings.lambda.relative;
   tell("warning: {} Written to {} with status '{}'.\n",
-       advice(model, monitor, lambda_changed, fitted.fit.cycle, fit.coarseness()),
+       advice(model, monitor, lambda_changed, fitted.fit.cycle, found.coarseness()),
        options.model_path, model.certificate.status);
   return exit_short;
 }

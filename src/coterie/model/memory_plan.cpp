@@ -33,6 +33,13 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.3g} KB", bytes / 1e3);
 }
 
+std::string room_text(const MemoryPlan& plan, double budget) {
+  return fmt::format(
+      "the kernel values of all samples would take {}; within {} there is room for {} of them. "
+      "Those that are used most are kept, others are computed when they are needed.",
+      bytes_text(plan.all), bytes_text(budget), bytes_text(plan.kernels));
+}
+
 namespace {
 
 // What the plans are made from.

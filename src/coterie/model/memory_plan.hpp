@@ -26,6 +26,9 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
 MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
                           double budget);
 
+// That less than all kernel values are kept, in a sentence.
+std::string room_text(const MemoryPlan& plan, double budget);
+
 // "512 MB", "1.5 GB".
 std::string bytes_text(double bytes);
 

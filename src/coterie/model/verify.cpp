@@ -139,7 +139,7 @@ void check_links_of_all(const Model& model, const TaskGraph& graph, const Extens
 
 }  // namespace
 
-Verification verify(const Model& extended, const Dataset& data,
+Verification verify_main(const Model& extended, const Dataset& data,
                     const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);

@@ -27,10 +27,15 @@ struct Verification {
   bool holds() const { return findings.empty(); }
 };
 
-// `data` is the raw training data, cast into tasks as in training. Throws InputError when it does not fit the model at all. Of an
-// extended model this checks what was trained first.
+// The certificate of any method's model, by the check of its method. `data` is the raw training data, cast into tasks as in training. Throws
+// InputError when it does not fit the model at all. Of an extended model this checks what was trained first.
 using VerifyProgress = std::function<void(Index done, Index samples)>;
 Verification verify(const Model& model, const Dataset& data,
+                    const PrecomputedMatrices& precomputed = {},
+                    const VerifyProgress& progress = {});
+
+// The check of the joint problem (1), for methods that are a form of it.
+Verification verify_main(const Model& model, const Dataset& data,
                     const PrecomputedMatrices& precomputed = {},
                     const VerifyProgress& progress = {});
 

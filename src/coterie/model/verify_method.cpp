@@ -125,7 +125,7 @@ Verification verify_shared(const Model& extended, const Dataset& data,
 
 Verification verify_joint(const Model& model, const Dataset& data,
                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
-  Verification check = verify(model, data, precomputed, progress);
+  Verification check = verify_main(model, data, precomputed, progress);
   const Method& method = *model.settings.method;
   const double lambda = model.certificate.lambda;
   if (method.lambda && lambda != method.lambda->value)
@@ -147,7 +147,7 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   all.negative = pool.tasks.front().negative;
   all.positive = pool.tasks.front().positive;
   all.n = pool.tasks.front().size();
-  Verification check = verify(one, pool, precomputed, progress);
+  Verification check = verify_main(one, pool, precomputed, progress);
   for (const TaskModel& task : model.tasks) {
     const bool same = task.theta == all.theta && task.support == all.support &&
                       task.sample == all.sample && task.alpha == all.alpha && task.y == all.y &&
@@ -179,7 +179,7 @@ Verification verify_pareto(const Model& model, const Dataset& data,
   return verify_shared(model, data, precomputed, progress, {1, power, false});
 }
 
-Verification verify_method(const Model& model, const Dataset& data,
+Verification verify(const Model& model, const Dataset& data,
                            const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
   Verification check = method.verify(model, data, precomputed, progress);

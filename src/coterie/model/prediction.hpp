@@ -4,13 +4,14 @@
 // model holds the tasks between its classes, which vote. A row goes to the part that its own task column names.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coterie/model/model.hpp"
-#include "progress.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 struct PartPredictions {
   std::string name;                // of the task column; "" when there was none
@@ -18,6 +19,7 @@ struct PartPredictions {
   std::vector<Index> rows;         // of the table
   Matrix scores;                   // rows x tasks
   std::vector<std::string> label;  // per row
+  std::vector<Index> printed;      // per row the number of that class; binary: empty
   Matrix probability;     // rows x labels_of the part; empty unless all its tasks are calibrated
   bool averaged = false;  // a task that the model does not know: scores is the mean over `tasks`
 };
@@ -28,18 +30,27 @@ struct Predictions {
   std::vector<PartPredictions> parts;
   std::vector<std::pair<Index, Index>>
       place;  // per row of the table: its part and its position there
+
+  Index rows() const { return std::ssize(place); }
+  const std::string& label(Index row) const;
+  double score(Index row) const;  // decision value of a binary task; NaN where tasks vote
+  // Of the positive label of a binary task, or of the printed class; NaN where a task is not calibrated.
+  double probability(Index row) const;
 };
 
-// Columns of samples.X must be model.features. `source` names the data in messages. Rows of tasks that the model does not know are an
-// error, or with a `new_task` scored by the mean decision value of some tasks that it knows, and given the mean of their probabilities if
-// all of these are calibrated:
-//   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
-Predictions predict_rows(const Model& model, const Samples& samples,
-                         const PrecomputedMatrices& cross, int threads, const std::string& source,
-                         const std::string& new_task = {}, Monitor* monitor = nullptr);
+struct PredictSettings {
+  PrecomputedMatrices precomputed = {};  // values between the rows and all training rows
+  // Rows of tasks that the model does not know are an error, or scored by the mean decision value of some tasks that it knows, and given
+  // the mean of their probabilities if all of these are calibrated:
+  //   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
+  std::string new_task = {};
+  std::string source = "rows";  // names the data in messages
+  int threads = 0;
+  std::function<void(Index done, Index pieces)> progress = {};
+};
 
-// Throws InputError that says how to get a calibrated model, unless some task of this one is. `option` needs it.
-void require_calibration(const Model& model, const std::string& path, const std::string& option);
+// Columns of rows.X must be model.features.
+Predictions predict(const Model& model, const Samples& rows, const PredictSettings& settings = {});
 
 // The labels that a part may say: the two of a binary task, or all classes.
 std::vector<std::string> labels_of(const Model& model, const PartPredictions& part);
@@ -49,4 +60,4 @@ std::vector<std::string> labels_of(const Model& model, const PartPredictions& pa
 // the part was not trained on has probability 0.
 Matrix probabilities_of(const Model& model, const PartPredictions& part, bool calibrated);
 
-}  // namespace coterie::app
+}  // namespace coterie

@@ -1,4 +1,4 @@
-#include "evaluation.hpp"
+#include "coterie/model/evaluation.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "coterie/data/names.hpp"
 
-namespace coterie::app {
+namespace coterie {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
@@ -155,14 +155,14 @@ class Pool {
 
 }  // namespace
 
-Evaluation evaluate_predictions(const Model& model, const Samples& samples,
-                                const Predictions& predictions, const std::string& source) {
+Evaluation evaluate(const Model& model, const Samples& rows, const Predictions& predictions,
+                    const std::string& source) {
   Evaluation out;
   out.tasks.resize(model.tasks.size());
   Pool calibrated;
   Pool uncalibrated;
   for (const PartPredictions& part : predictions.parts) {
-    const std::vector<Index> truth = true_labels(model, samples, part, source);
+    const std::vector<Index> truth = true_labels(model, rows, part, source);
     if (part.averaged) out.tasks.push_back(score_averaged(part, truth));
     for (std::size_t c = 0; !part.averaged && c < part.tasks.size(); ++c)
       out.tasks[static_cast<std::size_t>(part.tasks[c])] = score_column(model, part, c, truth);
@@ -172,11 +172,15 @@ Evaluation evaluate_predictions(const Model& model, const Samples& samples,
     uncalibrated.add(model, probabilities_of(model, part, false), truth);
   }
   out.mean = mean_scores(out.tasks);
-  score_labels(model, samples, predictions, out);
+  score_labels(model, rows, predictions, out);
   out.log_loss = calibrated.loss();
   out.uncalibrated_log_loss = uncalibrated.loss();
   if (has_calibration(model)) out.reliability = calibrated.reliability();
   return out;
 }
 
-}  // namespace coterie::app
+Evaluation evaluate(const Model& model, const Samples& rows, const PredictSettings& settings) {
+  return evaluate(model, rows, predict(model, rows, settings), settings.source);
+}
+
+}  // namespace coterie

@@ -6,9 +6,9 @@
 
 #include "coterie/model/model.hpp"
 #include "coterie/stats/scores.hpp"
-#include "prediction.hpp"
+#include "coterie/model/prediction.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 // NaN where undefined: no rows, a class absent, a task without calibration.
 struct Scores {
@@ -56,7 +56,9 @@ struct Evaluation {
 };
 
 // Throws InputError for a label that the model does not know.
-Evaluation evaluate_predictions(const Model& model, const Samples& samples,
-                                const Predictions& predictions, const std::string& source);
+Evaluation evaluate(const Model& model, const Samples& rows, const Predictions& predictions,
+                    const std::string& source);
 
-}  // namespace coterie::app
+Evaluation evaluate(const Model& model, const Samples& rows, const PredictSettings& settings = {});
+
+}  // namespace coterie

@@ -1,15 +1,16 @@
-#include "prediction.hpp"
+#include "coterie/model/prediction.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/predict.hpp"
 
-namespace coterie::app {
+namespace coterie {
 namespace {
 
 constexpr Index chunk_rows = 2048;  // scored at a time, to bound the memory of kernel values
@@ -30,7 +31,7 @@ std::vector<PartPredictions> parts_of(const Model& model) {
     const std::string name = part_name(model, model.tasks[t]);
     auto part = std::ranges::find(parts, name, &PartPredictions::name);
     if (part == parts.end())
-      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}, false});
+      part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}, {}, false});
     part->tasks.push_back(static_cast<Index>(t));
   }
   return parts;
@@ -44,7 +45,7 @@ bool without_task_column(const Model& model, const std::vector<PartPredictions>&
 // The tasks that score rows of an unknown one.
 std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task) {
   const auto fail = [&](const std::string& why) {
-    throw InputError(fmt::format("--new-task is '{}'; {}", new_task, why));
+    throw InputError(fmt::format("`new_task` is '{}'; {}", new_task, why));
   };
   std::vector<Index> tasks;
   if (model.casting != Casting::binary)
@@ -99,7 +100,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
   const std::vector<std::string> known = names;
   const auto add_new = [&](const std::string& name) {
     names.push_back(name);
-    out.parts.push_back({name, tasks_of_new(model, new_task), {}, {}, {}, {}, true});
+    out.parts.push_back({name, tasks_of_new(model, new_task), {}, {}, {}, {}, {}, true});
   };
   const bool all_to_one =
       without_task_column(model, out.parts) || (out.parts.size() == 1 && samples.task.empty());
@@ -108,7 +109,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
     if (new_task.empty())
       throw InputError(
           fmt::format("{}: there is no task column, but the model has {} tasks ({}). Add a column "
-                      "'task', or name it with --task.",
+                      "'task', or name it with `task`.",
                       source, names.size(), list_names(names)));
     add_new("new");
   }
@@ -123,7 +124,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
           throw InputError(fmt::format(
               "{}: row {} has task '{}', which the model does not know. It knows: {}. {} its rows "
               "by "
-              "tasks like it with --new-task.",
+              "tasks like it with `new_task`.",
               source, i + 1, name, list_names(known),
               model.settings.method->is_main() ? "Add the task with: coterie extend, or score"
                                                : "Score"));
@@ -157,7 +158,7 @@ void check_cross(const Model& model, const Samples& samples, const PrecomputedMa
   for (const auto& [name, matrix] : cross) {
     if (matrix.rows() == samples.X.rows() && matrix.cols() == model.training_rows) continue;
     throw InputError(
-        fmt::format("--precomputed {}: the matrix is {} x {}; it must have a row for each of the "
+        fmt::format("`precomputed` {}: the matrix is {} x {}; it must have a row for each of the "
                     "{} new rows and a column for each of "
                     "the {} training rows.",
                     name, matrix.rows(), matrix.cols(), samples.X.rows(), model.training_rows));
@@ -192,15 +193,40 @@ void name_labels(const Model& model, PartPredictions& part) {
     return;
   }
   const Model voters = voters_of(model, part, false);
-  for (const Index c : vote(voters, part.scores))
-    part.label.push_back(voters.classes[static_cast<std::size_t>(c)]);
+  for (const Index c : vote(voters, part.scores)) {
+    const std::string& name = voters.classes[static_cast<std::size_t>(c)];
+    part.label.push_back(name);
+    part.printed.push_back(std::ranges::find(model.classes, name) - model.classes.begin());
+  }
 }
 
 }  // namespace
 
-Predictions predict_rows(const Model& model, const Samples& samples,
-                         const PrecomputedMatrices& cross, int threads, const std::string& source,
-                         const std::string& new_task, Monitor* monitor) {
+const std::string& Predictions::label(Index row) const {
+  const auto& [part, position] = place[static_cast<std::size_t>(row)];
+  return parts[static_cast<std::size_t>(part)].label[static_cast<std::size_t>(position)];
+}
+
+double Predictions::score(Index row) const {
+  const auto& [number, position] = place[static_cast<std::size_t>(row)];
+  const PartPredictions& part = parts[static_cast<std::size_t>(number)];
+  return part.scores.cols() == 1 ? part.scores(position, 0)
+                                 : std::numeric_limits<double>::quiet_NaN();
+}
+
+double Predictions::probability(Index row) const {
+  const auto& [number, position] = place[static_cast<std::size_t>(row)];
+  const PartPredictions& part = parts[static_cast<std::size_t>(number)];
+  if (!has_probability(part)) return std::numeric_limits<double>::quiet_NaN();
+  return part.probability(position, part.printed.empty()
+                                        ? 1
+                                        : part.printed[static_cast<std::size_t>(position)]);
+}
+
+Predictions predict(const Model& model, const Samples& samples, const PredictSettings& settings) {
+  const PrecomputedMatrices& cross = settings.precomputed;
+  const std::string& new_task = settings.new_task;
+  const std::string& source = settings.source;
   check_cross(model, samples, cross);
   if (!new_task.empty()) tasks_of_new(model, new_task);  // a wrong one is said, needed or not
   Predictions out;
@@ -216,11 +242,11 @@ Predictions predict_rows(const Model& model, const Samples& samples,
         pieces.push_back({p, c, start, std::min(chunk_rows, rows - start)});
   }
   std::atomic<Index> done = 0;
-  if (monitor) monitor->share(0, std::ssize(pieces), "pieces");
-  parallel_for(std::ssize(pieces), threads, [&](Index i) {
+  if (settings.progress) settings.progress(0, std::ssize(pieces));
+  parallel_for(std::ssize(pieces), settings.threads, [&](Index i) {
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
     score(model, samples, cross, piece, out.parts[piece.part]);
-    if (monitor) monitor->share(++done, std::ssize(pieces), "pieces");
+    if (settings.progress) settings.progress(++done, std::ssize(pieces));
   });
   for (const PartPredictions& part : out.parts)
     for (Index i = 0; i < part.scores.rows(); ++i)
@@ -238,14 +264,6 @@ Predictions predict_rows(const Model& model, const Samples& samples,
     name_labels(model, part);
   }
   return out;
-}
-
-void require_calibration(const Model& model, const std::string& path, const std::string& option) {
-  if (has_calibration(model)) return;
-  throw InputError(
-      fmt::format("{}: the model {} is not calibrated: it has scores, but no probabilities. Train "
-                  "it with them: coterie train ... --calibrate platt",
-                  option, path));
 }
 
 std::vector<std::string> labels_of(const Model& model, const PartPredictions& part) {
@@ -277,4 +295,4 @@ Matrix probabilities_of(const Model& model, const PartPredictions& part, bool ca
   return all;
 }
 
-}  // namespace coterie::app
+}  // namespace coterie

@@ -1,0 +1,23 @@
+#include "coterie/front/files.hpp"
+
+namespace coterie {
+
+Dataset read_dataset(const std::vector<std::string>& paths, const TableOptions& columns,
+                     Casting casting) {
+  return cast_into_tasks(read_samples(paths, columns), casting);
+}
+
+Dataset read_dataset(const std::string& path, const TableOptions& columns, Casting casting) {
+  return read_dataset(std::vector<std::string>{path}, columns, casting);
+}
+
+Samples read_rows(const std::string& path, const Model& model, TableOptions columns) {
+  columns.features = model.features;
+  columns.label_required = false;
+  return read_samples({path}, columns);
+}
+
+void save(const Model& model, const std::string& path) { write_model(model, path); }
+Model load(const std::string& path) { return read_model(path); }
+
+}  // namespace coterie

@@ -1,0 +1,60 @@
+// The front door: select. Which settings of a grid predict best, by cross-validation, and the model that they give.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coterie/front/train.hpp"
+#include "coterie/search/choice.hpp"
+
+namespace coterie {
+
+struct SelectSettings {
+  Settings settings = {};  // those that the grid does not choose; its method is the grid's
+  Index folds = 5;
+  std::optional<double> hold_out = {};  // share of the rows, instead of folds
+  Score score = Score::accuracy;
+  bool coarse = false;  // coarse to fine along C and lambda, instead of all points
+  bool one_se = false;  // the strongest sharing within one standard error of the best
+  std::uint64_t seed = 1;
+};
+
+struct Selection {
+  Grid grid;
+  Score score = Score::accuracy;
+  std::string judged_by;  // "5-fold cross-validation"
+  bool coarse = false, one_se = false;
+  GridScores scores;
+  std::vector<Ranked> ranked;
+  GridPoint chosen;
+  Confidence confidence;
+  Index saved = 0;                      // points that were not looked at
+  Settings settings = {};               // at the chosen point
+  std::optional<Trained> trained = {};  // on all rows; nothing when it was stopped before
+  const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }
+  const Model& model() const { return trained->model; }
+};
+
+// The grids by name: that of the paper, and one that docs/choosing.md shows to be good.
+namespace grid {
+GridText paper_text();
+GridText best_text();
+Grid paper();
+Grid best();
+}  // namespace grid
+
+// Folds of the rows, or one part that is held out.
+std::vector<Split> splits_of(const Dataset& data, const SelectSettings& settings);
+
+// Throws InputError for what cannot be searched: settings, points of the grid, memory. Notes when memory is short.
+void check_selection(const SelectSettings& settings);  // without data
+void check_search(const Dataset& data, const Grid& grid, const SelectSettings& settings,
+                  const Run& run = {}, const Extras& extras = {});
+
+// `hooks` keep rows of the search and give back those of an earlier run. Stopped: scores.stopped, and nothing is chosen.
+Selection select(const Dataset& data, const Grid& grid, const SelectSettings& settings = {},
+                 const Run& run = {}, const Extras& extras = {}, const SearchHooks& hooks = {});
+
+}  // namespace coterie

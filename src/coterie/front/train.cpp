@@ -1,0 +1,112 @@
+#include "coterie/front/train.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "coterie/baseline/plain.hpp"
+#include "coterie/data/fingerprint.hpp"
+#include "coterie/data/names.hpp"
+#include "coterie/io/machine.hpp"
+#include "coterie/model/calibrate.hpp"
+#include "coterie/search/cross_validation.hpp"
+
+namespace coterie {
+
+namespace {
+
+void enter(const Run& run, Work work) {
+  if (run.phase) run.phase(work);
+}
+
+}  // namespace
+
+double memory_budget(const Run& run) {
+  return run.memory_bytes > 0 ? run.memory_bytes : 0.9 * memory_of_machine();
+}
+
+ProgressCallback watched(const Run& run) {
+  if (!(run.time_limit_seconds < std::numeric_limits<double>::infinity())) return run.progress;
+  using Clock = std::chrono::steady_clock;
+  return [own = run.progress, start = Clock::now(),
+          limit = run.time_limit_seconds](const Progress& now) {
+    const bool go_on = !own || own(now);
+    return go_on && std::chrono::duration<double>(Clock::now() - start).count() < limit;
+  };
+}
+
+void note_bounded(const Grams& grams, const Settings& settings, const Run& run) {
+  std::vector<std::string> bounded;
+  for (const Index m : grams.bounded)
+    bounded.push_back(to_string(grams.kernels[static_cast<std::size_t>(m)]));
+  if (bounded.empty() || !run.note) return;
+  run.note(fmt::format(
+      "{} {} no tail beyond the main directions of `normalise` {}; the divisor is "
+      "1/1000 of the variance.",
+      list_names(bounded), bounded.size() == 1 ? "has" : "have", to_string(settings.normalise)));
+}
+
+MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& run,
+                    const Extras& extras) {
+  const double budget = memory_budget(run);
+  const Method& method = *settings.method;
+  if (method.is_linear()) {
+    const double bytes = linear_bytes(data, settings);
+    if (bytes > budget)
+      throw InputError(fmt::format(
+          "the method {} needs about {} for the features of all tasks, more than the {} there are. "
+          "Use fewer rows or features{}.",
+          method.name, bytes_text(bytes), bytes_text(budget),
+          settings.map.mapped ? ", or a smaller rank of `map`" : ""));
+    MemoryPlan all;
+    all.kernels = budget - bytes;
+    return all;
+  }
+  const MemoryPlan plan =
+      plan_memory(method.pools ? pool_tasks(data) : data, settings, extras, run.threads, budget);
+  if (run.kept) run.kept(plan.keeps_all());
+  if (!plan.keeps_all() && run.note) run.note(room_text(plan, budget));
+  return plan;
+}
+
+Trained train_in_detail(Dataset data, const Settings& given, const Run& run, const Extras& extras) {
+  const Settings settings = in_full(given);
+  validate(settings);
+  const ProgressCallback progress = watched(run);
+  const MemoryPlan plan = plan_fit(data, settings, run, extras);
+  std::string mark = fingerprint(data);
+  enter(run, Work::preparing);
+  const MethodProblem problem = prepare_method(std::move(data), settings, extras, run.threads);
+  note_bounded(grams_of(problem), settings, run);
+  enter(run, Work::fitting);
+  Trained out;
+  out.fit = fit_method(problem, settings, run.threads, progress, nullptr, plan.kernels);
+  out.model = make_model(problem, settings, out.fit, std::move(mark));
+  return out;
+}
+
+Model train(Dataset data, const Settings& settings, const Run& run, const Extras& extras) {
+  return train_in_detail(std::move(data), settings, run, extras).model;
+}
+
+std::optional<Model> calibrate(Model model, const Dataset& data,
+                               const CalibrationSettings& settings, const Run& run,
+                               const Extras& extras) {
+  Run quiet = run;  // the fit has told it
+  quiet.note = {};
+  SearchData search{data,       model.settings, extras, model.settings.C, Storage::on_demand,
+                    run.threads};
+  search.storage = storage_within(search, settings.folds, 0.5 * memory_budget(run));
+  search.memory = 0.5 * plan_fit(data, model.settings, quiet, extras).kernels;
+  enter(run, Work::calibrating);
+  const std::vector<Vector> scores = cross_validated_scores(
+      search, fold_tasks(data, settings.folds, settings.seed),
+      [&](Index done, Index folds) { return !run.share || run.share(done, folds); });
+  if (scores.empty()) return {};
+  std::vector<Vector> y;
+  for (const Task& task : data.tasks) y.push_back(task.y);
+  calibrate(model, scores, y, settings.kind);
+  return model;
+}
+
+}  // namespace coterie

@@ -1,0 +1,44 @@
+// The front door: train and calibrate. From data and settings to a model with its certificate.
+#pragma once
+
+#include <optional>
+
+#include "coterie/front/run.hpp"
+#include "coterie/model/memory_plan.hpp"
+#include "coterie/model/train.hpp"
+
+namespace coterie {
+
+// A model whose certificate says how close it is to the optimum; where a fit was stopped or could not get closer, its status says so.
+// Throws InputError for data and settings that cannot be used. Give large data away (std::move): it is scaled in place.
+Model train(Dataset data, const Settings& settings = {}, const Run& run = {},
+            const Extras& extras = {});
+
+// The same, with what the solver had to say.
+struct Trained {
+  Model model;
+  MethodFit fit;
+};
+Trained train_in_detail(Dataset data, const Settings& settings, const Run& run = {},
+                        const Extras& extras = {});
+
+// What a fit of the settings needs of memory. Throws InputError when it cannot fit into the budget. Notes when less than all kernel values
+// are kept.
+MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& run = {},
+                    const Extras& extras = {});
+
+// Says which kernels have no tail for their divisor, if there are any.
+void note_bounded(const Grams& grams, const Settings& settings, const Run& run);
+
+// Probabilities, from decision values of samples by fits that did not see them. No label, weight or certificate depends on them.
+struct CalibrationSettings {
+  Calibration::Kind kind = Calibration::Kind::platt;
+  Index folds = 5;
+  std::uint64_t seed = 1;
+};
+// The model with calibrated tasks; `data` and `extras` are what it was trained on. Nothing when it was stopped.
+std::optional<Model> calibrate(Model model, const Dataset& data,
+                               const CalibrationSettings& settings = {}, const Run& run = {},
+                               const Extras& extras = {});
+
+}  // namespace coterie
