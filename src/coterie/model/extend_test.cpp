@@ -157,6 +157,18 @@ TEST(ThetaStepWithAnchors, ReachesItsGapAndNoPointIsBetter) {
   }
 }
 
+// 2 and 3 are near both anchors, 0 and 1, and nearer to 1; 4 is near 0 only.
+TEST(ThetaStepWithAnchors, TheShortestEdgeChoosesTheAnchor) {
+  const TaskGraph graph = {{0, 2, 1}, {1, 2, 1}, {2, 3, 1}, {0, 4, 1}};
+  const std::vector<double> length = {0.2, 0.1, 0.3, 0.4};
+  const auto parts = [&](Index fixed) {
+    return parts_around(fixed, 5, graph, std::vector<bool>(4, true),
+                        [&](Index i) { return length[static_cast<std::size_t>(i)]; });
+  };
+  EXPECT_EQ(parts(2), (Groups{{0, 4}, {1, 2, 3}}));
+  EXPECT_EQ(parts(1), (Groups{{0, 1, 2, 3, 4}}));
+}
+
 // Anchors that lie nearer together than Newton's method rounds at first, with many tasks around them.
 TEST(ThetaStepWithAnchors, NearbyAnchorsAreToldApart) {
   Random random(3);
