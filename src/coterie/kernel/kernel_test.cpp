@@ -214,6 +214,25 @@ TEST(Kernels, TextGivesThemBack) {
   }
 }
 
+TEST(Kernels, RejectWhatNoTextSays) {
+  const auto starts = [](const auto& call, const std::string& text) {
+    const std::string error = error_of(call);
+    EXPECT_TRUE(error.starts_with(text)) << error;
+  };
+  const std::string other = "': as text this means other kernels. ";
+  for (const char* const block : {"petal length", "f1;f2", "f1,f2", " f1", "f1\n"})
+    starts([&] { linear().on(block); }, std::string("kernel 'linear@") + block + other);
+  for (const char* const file : {"my matrix.csv", "a;b", "k:raw", "k.csv\t"})
+    starts([&] { precomputed(file); }, std::string("kernel 'precomputed:") + file + other);
+  starts([] { precomputed(""); }, "kernel 'precomputed:': no file follows 'precomputed:'. ");
+  starts([] { precomputed("k").on("f1"); }, "kernel 'precomputed:k@f1" + other);
+  starts([] { gauss({1, 0}); }, "kernel 'gauss': the width '0' is not a positive number");
+  starts([] { laplace({NAN}); }, "kernel 'laplace': the width 'nan' is not a positive number");
+  starts([] { poly(0); }, "kernel 'poly': the degree '0' is not a whole number");
+  starts([] { poly(2, -1); }, "kernel 'poly': the offset '-1' is not a number of at least 0");
+  starts([] { return Kernels{linear(), chi2(), linear()}; }, "kernel 'linear' is listed twice");
+}
+
 TEST(ParseKernels, RejectsAKernelListedTwice) {
   const std::string tail =
       " is listed twice; the weights of two equal kernels have no meaning. Remove one of them.";
