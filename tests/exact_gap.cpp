@@ -113,7 +113,7 @@ double exact_gap(const Model& model, const Dataset& data) {
         S[m] += alpha[static_cast<std::size_t>(i)] * samples.y[i] * K_balanced;
       }
       double bound = task.C;
-      if (model.settings.class_weight == "balanced")
+      if (model.settings.class_weight == ClassWeight::balanced)
         bound *= static_cast<double>(n) /
                  (2 * static_cast<double>(samples.y[i] > 0 ? positive : n - positive));
       const Real loss = 1 - samples.y[i] * f;

@@ -244,6 +244,14 @@ std::vector<Kernel> parse_kernels(std::string_view text) {
 
 namespace {
 
+// Names that would end a word, or mean something else in one, could not be read back from a model file.
+void check_text(const Kernel& kernel) {
+  const std::string name = to_string(kernel);
+  const bool one_word = split_words(name) == std::vector<std::string_view>{name};
+  if (!one_word || read_word(name) != std::vector{kernel})
+    fail(name, "as text this means other kernels");
+}
+
 Kernels of_widths(Kernel::Kind kind, const std::vector<double>& widths) {
   std::vector<Kernel> list;
   for (const double width : widths) {
@@ -262,7 +270,10 @@ Kernels::Kernels(std::initializer_list<Kernels> parts) {
 
 Kernels Kernels::on(const std::string& block) const {
   Kernels out = *this;
-  for (Kernel& kernel : out.list_) kernel.block = block;
+  for (Kernel& kernel : out.list_) {
+    kernel.block = block;
+    check_text(kernel);
+  }
   return out;
 }
 
@@ -285,7 +296,9 @@ Kernels laplace(const std::vector<double>& widths) {
 }
 Kernels chi2() { return Kernels({Kernel{.kind = Kernel::Kind::chi2}}); }
 Kernels precomputed(const std::string& file) {
-  return Kernels({Kernel{.kind = Kernel::Kind::precomputed, .file = file}});
+  const Kernel kernel = {.kind = Kernel::Kind::precomputed, .file = file};
+  check_text(kernel);
+  return Kernels({kernel});
 }
 Kernels paper_kernels() { return {linear(), poly(2), gauss({1, 2, 4, 8, 16, 32, 64, 128})}; }
 

@@ -41,6 +41,7 @@ struct Kernel {
 std::vector<Kernel> parse_kernels(std::string_view text);
 
 // The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8")}
+// Throws InputError for what that text cannot say.
 class Kernels {
  public:
   Kernels() = default;

@@ -173,6 +173,66 @@ TEST(ParseKernels, RejectsBadWords) {
   }
 }
 
+TEST(Kernels, PutTogetherAreThoseOfTheText) {
+  EXPECT_EQ((Kernels{linear(), gauss({1, 2, 4}).on("f1-f8")}), Kernels("linear gauss:1,2,4@f1-f8"));
+  EXPECT_EQ((Kernels{poly(2), poly(3, 0.5).raw(), laplace({0.5, 8}), chi2().on("f1+f3"),
+                     precomputed("k.csv")}),
+            Kernels("poly:2 poly:3:0.5:raw laplace:0.5,8 chi2@f1+f3 precomputed:k.csv"));
+  EXPECT_EQ((Kernels{linear(), chi2()}.on("f2").raw()), Kernels("linear:raw@f2 chi2:raw@f2"));
+  EXPECT_EQ(paper_kernels(), Kernels("paper"));
+  EXPECT_EQ((Kernels{paper_kernels(), chi2()}), Kernels("paper chi2"));
+  EXPECT_EQ(Kernels{linear()}, linear());
+  EXPECT_TRUE(Kernels().list().empty());
+  EXPECT_NE(linear(), linear().raw());
+}
+
+TEST(Kernels, TextGivesThemBack) {
+  for (const char* const text :
+       {"linear", "paper", "linear gauss:1,2,4@f1-f8", "gauss:1,2:raw@f1 gauss:4",
+        "gauss:1,2 laplace:1,2 gauss:4", "poly:2 poly:3:0.5:raw@x chi2", "gauss:1e-09,0.1",
+        "precomputed:a,b.csv precomputed:k:raw linear"}) {
+    EXPECT_EQ(to_string(Kernels(text)), text);
+    EXPECT_EQ(Kernels(to_string(Kernels(text))), Kernels(text)) << text;
+  }
+  EXPECT_EQ(to_string(Kernels("linear poly:2 gauss:1,2,4,8,16,32,64,128")), "paper");
+  EXPECT_EQ(to_string(Kernels("gauss:1 gauss:2;linear, gauss:4")), "gauss:1,2 linear gauss:4");
+  EXPECT_EQ(to_string(Kernels()), "");
+
+  // Of any kernels in any order.
+  const char* const words[] = {"linear",      "linear@a-b+c", "poly:2",     "poly:2:1:raw",
+                               "gauss:1",     "gauss:0.3",    "gauss:1@a",  "gauss:2@a",
+                               "gauss:2:raw", "laplace:1",    "laplace:64", "chi2",
+                               "chi2:raw",    "precomputed:k"};
+  Random random(2);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<std::string> order(std::begin(words), std::end(words));
+    random.shuffle(order);
+    order.resize(1 + static_cast<std::size_t>(random.below(std::ssize(order))));
+    std::string text;
+    for (const std::string& word : order) text.append(word).append(" ");
+    EXPECT_EQ(Kernels(to_string(Kernels(text))), Kernels(text)) << text;
+  }
+}
+
+TEST(Kernels, RejectWhatNoTextSays) {
+  const auto starts = [](const auto& call, const std::string& text) {
+    const std::string error = error_of(call);
+    EXPECT_TRUE(error.starts_with(text)) << error;
+  };
+  const std::string other = "': as text this means other kernels. ";
+  for (const char* const block : {"petal length", "f1;f2", "f1,f2", " f1", "f1\n"})
+    starts([&] { linear().on(block); }, std::string("kernel 'linear@") + block + other);
+  for (const char* const file : {"my matrix.csv", "a;b", "k:raw", "k.csv\t"})
+    starts([&] { precomputed(file); }, std::string("kernel 'precomputed:") + file + other);
+  starts([] { precomputed(""); }, "kernel 'precomputed:': no file follows 'precomputed:'. ");
+  starts([] { precomputed("k").on("f1"); }, "kernel 'precomputed:k@f1" + other);
+  starts([] { gauss({1, 0}); }, "kernel 'gauss': the width '0' is not a positive number");
+  starts([] { laplace({NAN}); }, "kernel 'laplace': the width 'nan' is not a positive number");
+  starts([] { poly(0); }, "kernel 'poly': the degree '0' is not a whole number");
+  starts([] { poly(2, -1); }, "kernel 'poly': the offset '-1' is not a number of at least 0");
+  starts([] { return Kernels{linear(), chi2(), linear()}; }, "kernel 'linear' is listed twice");
+}
+
 TEST(ParseKernels, RejectsAKernelListedTwice) {
   const std::string tail =
       " is listed twice; the weights of two equal kernels have no meaning. Remove one of them.";

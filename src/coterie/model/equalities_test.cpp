@@ -57,8 +57,7 @@ struct KernelCase {
   Prepared prepared;
   FitSettings settings;
   MtmklProblem problem(double lambda) const {
-    return {prepared.grams.tasks, prepared.set.y,  prepared.set.C, lambda,
-            prepared.set.graph,   prepared.weights};
+    return joint_problem(prepared, prepared.set.C, lambda, 1);
   }
 };
 
@@ -85,7 +84,7 @@ TEST(Equalities, One_MainWithoutSharingIsEveryTaskAlone) {
     for (std::size_t t = 0; t < c.prepared.set.y.size(); ++t) {
       const std::vector<TaskGrams> grams = {c.prepared.grams.tasks[t]};
       const std::vector<Vector> y = {c.prepared.set.y[t]}, C = {c.prepared.set.C[t]};
-      const MtmklProblem single{grams, y, C, 0, {}, c.prepared.weights};
+      const MtmklProblem single{grams, y, C, 0, {}, WeightSet(1)};
       alone += fit_tang(single, 1, c.settings).primal;
     }
     expect_same_value("1  main at lambda 0; sum over single tasks",
@@ -288,7 +287,7 @@ TEST(Equalities, Twelve_ASingleTask) {
   const KernelCase c = kernel_case(3);
   const std::vector<TaskGrams> grams = {c.prepared.grams.tasks[0]};
   const std::vector<Vector> y = {c.prepared.set.y[0]}, C = {c.prepared.set.C[0]};
-  const MtmklProblem single{grams, y, C, 0, {}, c.prepared.weights};
+  const MtmklProblem single{grams, y, C, 0, {}, WeightSet(1)};
   const double stl = fit(single, c.settings).primal;
   expect_same_value("12 tang; stl", fit_tang(single, 0.4, c.settings).primal, stl);
   expect_same_value("12 pareto; stl", fit_pareto(single, 3, c.settings).primal, stl);
@@ -321,13 +320,13 @@ TEST(Equalities, Thirteen_IdenticalTasksGetIdenticalModels) {
   const std::vector<TaskGrams> grams(3, c.prepared.grams.tasks[0]);
   const std::vector<Vector> y(3, c.prepared.set.y[0]), C(3, c.prepared.set.C[0]);
   const TaskGraph graph = complete_graph(3);
-  const Fit main = fit({grams, y, C, 0.1, graph, c.prepared.weights}, c.settings);
+  const Fit main = fit({grams, y, C, 0.1, graph, WeightSet(1)}, c.settings);
   const double spread = (main.theta.rowwise() - main.theta.row(0)).norm();
   std::printf("13 main: weights of kernels differ by %.1e\n", spread);
   EXPECT_EQ(main.groups.size(), 1);
   EXPECT_EQ(spread, 0);
   for (const double share : {0.0, 0.5, 1.0}) {
-    const Fit tang = fit_tang({grams, y, C, 0, graph, c.prepared.weights}, share, c.settings);
+    const Fit tang = fit_tang({grams, y, C, 0, graph, WeightSet(1)}, share, c.settings);
     const double apart = (tang.theta.rowwise() - tang.theta.row(0)).norm();
     std::printf("13 tang at share %.1f: weights of kernels differ by %.1e\n", share, apart);
     EXPECT_LE(apart, 1e-3);

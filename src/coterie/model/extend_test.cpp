@@ -305,8 +305,8 @@ TEST(Extend, ReachesTheGapOnRandomProblemsAndTheCheckerAgrees) {
 TEST(Extend, WithoutSharingEqualsASeparateFit) {
   for (std::uint64_t seed = 3000; seed < 3012; ++seed) {
     const std::optional<Case> example = random_case(seed, Oddity::none, "0");
-    if (!example || example->model.settings.scale != "none" ||
-        example->model.settings.normalise != "cosine")
+    if (!example || example->model.settings.scale != Scale::none ||
+        example->model.settings.normalise != Normalisation::cosine())
       continue;
     SCOPED_TRACE(example->description);
     const Model extended = extend(example->model, example->added, {.tolerance = 1e-9});
@@ -405,7 +405,7 @@ double objective(const Model& model, const Dataset& data, double lambda, double 
 TEST(Extend, NoWeightsAreBetter) {
   for (std::uint64_t seed = 3300; seed < 3312; ++seed) {
     const std::optional<Case> example = random_case(seed, Oddity::none, "0.2max");
-    if (!example || example->model.settings.class_weight == "balanced") continue;
+    if (!example || example->model.settings.class_weight == ClassWeight::balanced) continue;
     SCOPED_TRACE(example->description);
     const Model extended = extend(example->model, example->added, {.tolerance = 1e-8});
     const Certificate& proof = extended.extensions[0].certificate;

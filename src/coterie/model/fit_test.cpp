@@ -217,7 +217,7 @@ TEST(Fit, AWarmStartFromALargerLambdaIsProvedAnew) {
     const Prepared& p = strong.prepared;
     Fitted weak = strong.fitted;
     weak.lambda = 0.1 * strong.fitted.lambda;
-    const MtmklProblem task{p.grams.tasks, p.y, p.C, weak.lambda, p.graph, p.weights};
+    const MtmklProblem task = joint_problem(p, p.set.C, weak.lambda, problem.settings.norm);
     weak.fit = fit(task, {.gap_tolerance = 1e-6}, {},
                    {strong.fitted.fit.theta, strong.fitted.fit.alpha, strong.fitted.fit.nu});
     EXPECT_EQ(weak.fit.status, Status::converged);
@@ -235,7 +235,7 @@ TEST(Fit, WarmStartEndsAtTheSameValueInFewerSteps) {
   settings.lambda = "0.1";
   const Trained cold = train(problem.data, settings);
   const Prepared& p = cold.prepared;
-  const MtmklProblem task{p.grams.tasks, p.y, p.C, 0.1, p.graph, p.weights};
+  const MtmklProblem task = joint_problem(p, p.set.C, 0.1, settings.norm);
   const Fit warm = fit(task, {.gap_tolerance = 1e-8}, {},
                        {cold.fitted.fit.theta, cold.fitted.fit.alpha, cold.fitted.fit.nu});
   EXPECT_NEAR(warm.primal, cold.fitted.fit.primal, 2e-8 * std::max(1.0, warm.primal));
@@ -361,12 +361,12 @@ TEST(Fit, StopsWhenTheCallbackSaysSoWithWhatItHas) {
 TEST(Fit, StopsAnywhere) {
   const Planted planted = plant_groups({.tasks = 2, .groups = 2, .samples = 1300, .noise = 0.4});
   const Dataset data = cast_into_tasks(planted.samples, Casting::binary);
-  for (const std::string solver : {"newton", "published"}) {
+  for (const Solver solver : {Solver::newton, Solver::published}) {
     Settings settings;
     settings.kernels = "linear gauss:1";
-    settings.lambda = solver == "newton" ? "0.3max" : "0.3";
+    settings.lambda = solver == Solver::newton ? Lambda::share(0.3) : 0.3;
     settings.solver = solver;
-    settings.max_steps = solver == "newton" ? 100 : 2;
+    settings.max_steps = solver == Solver::newton ? 100 : 2;
     settings.tolerance = 1e-2;
     const Prepared prepared = prepare(data, settings, {}, 1);
     Index calls = 0, of_common = 0;  // the last ones of these while lambda_max is computed
@@ -389,7 +389,7 @@ TEST(Fit, StopsAnywhere) {
       }
       const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
       for (const std::string& finding : check.findings)
-        ADD_FAILURE() << solver << " after " << stop << ": " << finding;
+        ADD_FAILURE() << text_of(solver) << " after " << stop << ": " << finding;
     }
   }
 }

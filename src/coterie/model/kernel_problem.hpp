@@ -36,19 +36,17 @@ struct KernelProblem {
   Index T() const { return std::ssize(data.tasks); }
   Index M() const { return std::ssize(prepared.grams.kernels); }
   MtmklProblem at(double lambda = 0) const {
-    return {prepared.grams.tasks, prepared.set.y,  prepared.set.C, lambda,
-            prepared.set.graph,   prepared.weights};
+    return joint_problem(prepared, prepared.set.C, lambda, 1);
   }
-  Model model_of(const Fit& fit, const std::string& method, const std::string& parameters,
+  Model model_of(const Fit& fit, const MethodRef& method, const Parameters& parameters,
                  double tolerance) const {
     Settings stated = settings;
     stated.method = method;
     stated.parameters = parameters;
-    stated.lambda = method == "mtl" || method == "pareto" ? "inf" : "0";
     stated.tolerance = tolerance;
     Fitted fitted;
     fitted.fit = fit;
-    fitted.lambda = stated.lambda.value;
+    fitted.lambda = method->lambda.value().value;
     Model model = make_model(prepared, stated, fitted, "");
     model.certificate.claim = fit.claim;
     return model;
@@ -92,8 +90,8 @@ inline FitSettings to_gap(double gap_tolerance, int threads = 1) {
 
 inline double scale_of(const Fit& fit) { return std::max(1.0, std::abs(fit.primal)); }
 
-inline void expect_proved(const KernelProblem& problem, const Fit& fit, const std::string& method,
-                          const std::string& parameters, double tolerance) {
+inline void expect_proved(const KernelProblem& problem, const Fit& fit, const MethodRef& method,
+                          const Parameters& parameters, double tolerance) {
   EXPECT_EQ(fit.status, Status::converged);
   EXPECT_LE(fit.gap, tolerance);
   const Verification check =

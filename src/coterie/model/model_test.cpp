@@ -1,8 +1,11 @@
 // What surrounds the solver: settings, predictions, and the checker, which must notice every false proof.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "coterie/math/random.hpp"
 #include "coterie/model/predict.hpp"
@@ -12,6 +15,10 @@
 
 namespace coterie {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const std::string of_lambda =
+    "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'.";
 
 template <typename F>
 std::string message_of(F&& f) {
@@ -23,41 +30,150 @@ std::string message_of(F&& f) {
   return "no error";
 }
 
-TEST(Settings, EveryBadValueIsNamedWithItsRule) {
+TEST(Settings, EveryValueThatBreaksItsRuleIsNamedWithIt) {
   const auto with = [](const std::function<void(Settings&)>& change) {
     Settings settings;
     change(settings);
     return message_of([&] { validate(settings); });
   };
-  EXPECT_EQ(with([](Settings& s) { s.C = 0; }), "--C is '0'; it must be a number > 0.");
+  EXPECT_EQ(with([](Settings& s) { s.C = 0; }), "`C` is '0'; it must be a number > 0.");
   EXPECT_EQ(with([](Settings& s) { s.norm = 0.5; }),
-            "--norm is '0.5'; it must be a number >= 1, or inf.");
-  EXPECT_EQ(with([](Settings& s) { s.scale = "big"; }),
-            "--scale is 'big'; it must be 'none', 'standard' or 'minmax'.");
-  EXPECT_EQ(with([](Settings& s) { s.class_weight = "x"; }),
-            "--class-weight is 'x'; it must be 'none' or 'balanced'.");
+            "`norm` is '0.5'; it must be a number >= 1, or inf.");
   EXPECT_EQ(with([](Settings& s) { s.tolerance = -1; }),
-            "--tolerance is '-1'; it must be a number > 0.");
-  EXPECT_EQ(with([](Settings& s) { s.solver = "magic"; }),
-            "--solver is 'magic'; it must be 'newton', or 'published' (the paper's, which does not "
-            "converge).");
+            "`tolerance` is '-1'; it must be a number > 0.");
   EXPECT_EQ(with([](Settings& s) { s.max_steps = 0; }),
-            "--max-steps is '0'; it must be a whole number >= 1.");
-  for (const char* const bad : {"-1", "x", "0.1mx", "nan", "", "1e999", "-0.1max", "infmax"})
-    EXPECT_NE(
-        with([&](Settings& s) { s.lambda = bad; }).find("--lambda is '" + std::string(bad) + "'"),
-        std::string::npos)
-        << bad;
+            "`max_steps` is '0'; it must be a whole number >= 1.");
+  EXPECT_EQ(with([](Settings& s) { s.lambda = -1; }), "`lambda` is '-1'; it must be " + of_lambda);
+  EXPECT_EQ(with([](Settings& s) { s.lambda = Lambda::share(infinity); }),
+            "`lambda` is 'infmax'; it must be " + of_lambda);
+  EXPECT_EQ(with([](Settings& s) { s.kernels = {}; }),
+            "`kernels` is ''; it must be a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or "
+            "'paper'.");
+  EXPECT_EQ(with([](Settings& s) { s.normalise = Normalisation::tail(0); }),
+            "`normalise` is 'tail:0'; it must be 'cosine', 'variance', 'tail:h' with h >= 1, or "
+            "'none'.");
+  EXPECT_EQ(with([](Settings& s) { s.map = Mapping::kernels(0); }),
+            "`map` is 'kernels:0'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1, "
+            "300 unless given.");
   EXPECT_EQ(with([](Settings&) {}), "no error");
 }
 
+// Reads one field of settings, as the program does.
+void read_setting(Settings& settings, std::string_view field, std::string_view text) {
+  visit_fields(settings,
+               [&](std::string_view name, auto& value, std::string_view, std::string_view rule) {
+                 if (name == field) read_field(name, text, rule, value);
+               });
+}
+
+TEST(Settings, TextThatBreaksARuleIsNamedWithIt) {
+  const auto message = [](std::string_view field, std::string_view text) {
+    Settings settings;
+    return message_of([&] { read_setting(settings, field, text); });
+  };
+  EXPECT_EQ(message("C", "two"), "`C` is 'two'; it must be a number > 0.");
+  EXPECT_EQ(message("C", "nan"), "`C` is 'nan'; it must be a number > 0.");
+  EXPECT_EQ(message("scale", "big"),
+            "`scale` is 'big'; it must be 'none', 'standard' or 'minmax'.");
+  EXPECT_EQ(message("class-weight", "x"),
+            "`class_weight` is 'x'; it must be 'none' or 'balanced'.");
+  EXPECT_EQ(message("solver", "magic"),
+            "`solver` is 'magic'; it must be 'newton', or 'published' (the paper's, which does not "
+            "converge).");
+  EXPECT_EQ(message("max-steps", "2.5"), "`max_steps` is '2.5'; it must be a whole number >= 1.");
+  EXPECT_EQ(message("loss", "hinge"),
+            "`loss` is 'hinge'; it must be 'squared-hinge', 'logistic' or 'square'.");
+  for (const char* const bad : {"-1", "x", "0.1mx", "nan", "", "1e999", "-0.1max", "infmax"})
+    EXPECT_EQ(message("lambda", bad),
+              "`lambda` is '" + std::string(bad) + "'; it must be " + of_lambda);
+  for (const char* const bad : {"", "tail", "tail:", "tail:0", "tail:2.5", "Cosine"})
+    EXPECT_EQ(message("normalise", bad),
+              "`normalise` is '" + std::string(bad) +
+                  "'; it must be 'cosine', 'variance', 'tail:h' with h >= 1, or 'none'.");
+  for (const char* const bad : {"", "kernels:", "kernels:x", "kernels:0", "kernels:-1", "mapped"})
+    EXPECT_EQ(message("map", bad),
+              "`map` is '" + std::string(bad) +
+                  "'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1, 300 unless "
+                  "given.");
+  EXPECT_NE(message("kernels", "quartic").find("there is no kernel 'quartic'"), std::string::npos);
+  EXPECT_NE(message("method", "magic").find("'magic'"), std::string::npos);
+}
+
+TEST(Settings, AnErrorKnowsFieldValueAndRule) {
+  Settings settings;
+  try {
+    read_setting(settings, "class-weight", "x");
+    ADD_FAILURE() << "no error";
+  } catch (const SettingError& error) {
+    EXPECT_EQ(error.field, "class_weight");
+    EXPECT_EQ(error.value, "x");
+    EXPECT_EQ(error.rule, "'none' or 'balanced'");
+  }
+  settings.norm = 0.5;
+  try {
+    validate(settings);
+    ADD_FAILURE() << "no error";
+  } catch (const SettingError& error) {
+    EXPECT_EQ(error.field, "norm");
+    EXPECT_EQ(error.value, "0.5");
+    EXPECT_EQ(error.rule, "a number >= 1, or inf");
+  }
+}
+
+// Settings whose fields are read from the text of those given; a field without text stays as it is.
+Settings through_text(const Settings& settings) {
+  Settings copy;
+  visit_fields(settings,
+               [&](std::string_view name, const auto& value, std::string_view, std::string_view) {
+                 if (!text_of(value).empty()) read_setting(copy, name, text_of(value));
+               });
+  return copy;
+}
+
+TEST(Settings, TextGivesEveryValueBack) {
+  const auto expect_back = [](auto Settings::*member, const auto& values) {
+    for (const auto& value : values) {
+      Settings settings;
+      settings.*member = value;
+      EXPECT_EQ(through_text(settings), settings) << text_of(settings.*member);
+    }
+  };
+  for (const auto number : {&Settings::C, &Settings::norm, &Settings::tolerance})
+    expect_back(number, std::vector<double>{0.1, 1.0 / 3, 1e-300, 1e22, infinity});
+  expect_back(&Settings::lambda,
+              std::vector<Lambda>{0, 0.1, 1.0 / 3, 1e-300, 1e22, Lambda::infinite(),
+                                  Lambda::share(0), Lambda::share(1.0 / 3), Lambda::share(1)});
+  expect_back(&Settings::kernels,
+              std::vector<Kernels>{paper_kernels(),
+                                   linear(),
+                                   gauss({1.0 / 3, 2}).on("f1-f8").raw(),
+                                   {poly(2, 0.5), precomputed("a.csv"), chi2()}});
+  expect_back(&Settings::normalise,
+              std::vector{Normalisation::cosine(), Normalisation::variance(),
+                          Normalisation::tail(1), Normalisation::tail(8), Normalisation::none()});
+  expect_back(&Settings::scale, std::vector<std::optional<Scale>>{std::nullopt, Scale::none,
+                                                                  Scale::standard, Scale::minmax});
+  expect_back(&Settings::class_weight, std::vector{ClassWeight::none, ClassWeight::balanced});
+  expect_back(&Settings::solver, std::vector{Solver::newton, Solver::published});
+  expect_back(&Settings::max_steps, std::vector<Index>{1, 1'000'000'000'000});
+  expect_back(&Settings::method, std::vector<MethodRef>(methods().begin(), methods().end()));
+  expect_back(
+      &Settings::parameters,
+      std::vector<Parameters>{{}, {{"lambda", 1.0 / 3}}, {{"clusters", 3}, {"lambda", 1e-300}}});
+  expect_back(&Settings::loss, std::vector{Loss::squared_hinge, Loss::logistic, Loss::square});
+  expect_back(&Settings::map,
+              std::vector{Mapping::none(), Mapping::kernels(), Mapping::kernels(20)});
+}
+
 TEST(Settings, LambdaIsANumberOrAShareOfItsLargest) {
-  EXPECT_EQ(parse_lambda("2.5").value, 2.5);
-  EXPECT_FALSE(parse_lambda("2.5").relative);
-  EXPECT_TRUE(std::isinf(parse_lambda("inf").value));
-  EXPECT_TRUE(parse_lambda("0.1max").relative);
-  EXPECT_EQ(parse_lambda("0.1max").value, 0.1);
-  EXPECT_EQ(parse_lambda("max").value, 1);
+  EXPECT_EQ(Lambda("2.5"), Lambda(2.5));
+  EXPECT_FALSE(Lambda("2.5").relative);
+  EXPECT_EQ(Lambda("inf"), Lambda::infinite());
+  EXPECT_TRUE(std::isinf(Lambda("inf").value));
+  EXPECT_TRUE(Lambda("0.1max").relative);
+  EXPECT_EQ(Lambda("0.1max"), Lambda::share(0.1));
+  EXPECT_EQ(Lambda("max"), Lambda::share(1));
+  EXPECT_THROW(Lambda("much"), SettingError);
 }
 
 TEST(Train, RejectsACostForAnUnknownTask) {
@@ -97,9 +213,9 @@ TEST(Train, CostsOfTasksAndClassesAreHonoured) {
 TEST(Predict, DecisionValuesFollowTheirDefinition) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     RandomProblem problem = random_problem(seed, Oddity::none);
-    problem.settings.scale = seed % 2 ? "standard" : "minmax";
+    problem.settings.scale = seed % 2 ? Scale::standard : Scale::minmax;
     problem.settings.kernels = "gauss:1 gauss:0.5@f1-f2 linear:raw";
-    problem.settings.normalise = seed % 3 ? "cosine" : "variance";
+    problem.settings.normalise = seed % 3 ? Normalisation::cosine() : Normalisation::variance();
     const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
     const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
     const Model model = make_model(prepared, problem.settings, fitted, "");
@@ -189,7 +305,7 @@ TEST_F(Checker, NoticesEveryFalseProof) {
   expect_noticed([](Model& m) { m.settings.tolerance = 1e-14; }, "above the tolerance");
   expect_noticed([](Model& m) { m.divisors[0] = 2; },
                  "the divisor of kernel gauss:1 is 1, not 2 as stated");
-  expect_noticed([](Model& m) { m.settings.lambda = "7"; }, "not 7 as the settings say");
+  expect_noticed([](Model& m) { m.settings.lambda = 7; }, "not 7 as the settings say");
   expect_noticed([](Model& m) { m.settings.normalise = Normalisation::variance(); },
                  "the divisor of kernel");
   expect_noticed(
@@ -204,8 +320,8 @@ TEST_F(Checker, NoticesEveryFalseProof) {
 }
 
 TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
-  for (const char* const normalise : {"variance", "tail:2"}) {
-    for (const char* const scale : {"standard", "minmax"}) {
+  for (const Normalisation normalise : {Normalisation::variance(), Normalisation::tail(2)}) {
+    for (const Scale scale : {Scale::standard, Scale::minmax}) {
       RandomProblem problem = random_problem(43, Oddity::none);
       problem.settings.kernels = "gauss:1 gauss:3 linear";
       problem.settings.normalise = normalise;

@@ -21,7 +21,7 @@ Fit pareto(const KernelProblem& problem, double power, const WarmStart& start = 
 void expect_proved(const KernelProblem& problem, const Fit& fit, double power) {
   EXPECT_EQ(fit.claim, power < 1 ? Claim::stationary : Claim::optimum);
   EXPECT_EQ(fit.groups.size(), 1U);
-  expect_proved(problem, fit, "pareto", fmt::format("power={}", power), tolerance);
+  expect_proved(problem, fit, "pareto", {{"power", power}}, tolerance);
 }
 
 Vector values_at(const KernelProblem& problem, const Vector& theta) {

@@ -10,7 +10,7 @@ namespace {
 TEST(Uniform, IsOneSvmPerTaskAndTheCheckerAgrees) {
   for_random_problems(21, [&](const KernelProblem& problem) {
     const Fit fit = fit_uniform(problem.at(), to_gap(1e-9));
-    expect_proved(problem, fit, "uniform", "", 1e-9);
+    expect_proved(problem, fit, "uniform", {}, 1e-9);
     EXPECT_EQ(fit.groups.size(), 1U);
     const Vector equal = Vector::Constant(problem.M(), 1 / static_cast<double>(problem.M()));
     for (Index t = 0; t < problem.T(); ++t) {
@@ -29,7 +29,7 @@ TEST(Uniform, CountsSamplesThatDoNotTakePart) {
   const KernelProblem problem = planted_problem(3, 200);
   Workspace workspace;
   const Fit fit = fit_uniform(problem.at(), to_gap(1e-8), {}, {}, &workspace);
-  expect_proved(problem, fit, "uniform", "", 1e-8);
+  expect_proved(problem, fit, "uniform", {}, 1e-8);
   const Fit again =
       fit_uniform(problem.at(), to_gap(1e-8), {}, {fit.theta, fit.alpha, {}}, &workspace);
   EXPECT_EQ(again.svm_solves, 0);
@@ -53,7 +53,7 @@ TEST(Uniform, StopsWithTheBestThatWasProved) {
     EXPECT_EQ(fit.status, Status::stopped);
     EXPECT_LE(fit.gap, 1);  // at least the constant answers
     const Verification check =
-        verify_method(problem.model_of(fit, "uniform", "", 1e-8), problem.data);
+        verify_method(problem.model_of(fit, "uniform", {}, 1e-8), problem.data);
     for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
     // What was stopped midway is not used again.
     expect_same_bits(whole, fit_uniform(problem.at(), to_gap(1e-8), {}, {}, &workspace));

@@ -42,8 +42,10 @@ void draw_other_settings(Source& random, RandomProblem& problem) {
   Settings& settings = problem.settings;
   const double norms[] = {
       1, 1, 1, 1.0001, 1.01, 1.1, 1.5, 2, 3, 10, std::numeric_limits<double>::infinity()};
-  const char* const normalisations[] = {"cosine", "cosine", "variance", "tail:1", "tail:4", "none"};
-  const char* const scales[] = {"none", "standard", "minmax"};
+  const Normalisation normalisations[] = {Normalisation::cosine(),   Normalisation::cosine(),
+                                          Normalisation::variance(), Normalisation::tail(1),
+                                          Normalisation::tail(4),    Normalisation::none()};
+  const Scale scales[] = {Scale::none, Scale::standard, Scale::minmax};
   settings.C = std::pow(10, random.uniform(-3, 4));
   settings.norm = norms[random.below(11)];
   settings.normalise = normalisations[random.below(6)];
@@ -120,19 +122,19 @@ RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& ra
   settings.C = std::pow(10, random.uniform(-3, 3));
   if (oddity == Oddity::single_free_vector) settings.C = std::pow(10, random.uniform(-3, -1));
   settings.norm = random.uniform() < 0.6 ? 1 : 2;
-  const char* const lambdas[] = {"0",      "inf",    "0.001max", "0.01max", "0.05max", "0.2max",
-                                 "0.5max", "0.9max", "0.1",      "3",       "1e-6",    "1000"};
+  const Lambda lambdas[] = {0,        "inf",    "0.001max", "0.01max", "0.05max", "0.2max",
+                            "0.5max", "0.9max", 0.1,        3,         1e-6,      1000};
   settings.lambda = lambdas[random.below(12)];
   if (random.uniform() < 0.2) settings.class_weight = ClassWeight::balanced;
   settings.tolerance = 1e-6;
   if (range.all_settings) draw_other_settings(random, problem);
   problem.description =
       "oddity " + std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) + ", C " +
-      std::to_string(settings.C) + ", lambda " + settings.lambda + ", norm " +
-      std::to_string(settings.norm) + ", normalise " + settings.normalise + ", scale " +
-      settings.scale + ", class weight " + settings.class_weight +
+      std::to_string(settings.C) + ", lambda " + text_of(settings.lambda) + ", norm " +
+      std::to_string(settings.norm) + ", normalise " + text_of(settings.normalise) + ", scale " +
+      text_of(in_full(settings).scale) + ", class weight " + text_of(settings.class_weight) +
       (problem.extras.complete ? "" : ", graph") +
-      (problem.extras.task_C.empty() ? "" : ", task C") + ", kernels " + settings.kernels;
+      (problem.extras.task_C.empty() ? "" : ", task C") + ", kernels " + text_of(settings.kernels);
   return problem;
 }
 

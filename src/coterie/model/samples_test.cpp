@@ -39,10 +39,10 @@ Settings settings_of(std::uint64_t seed) {
   Settings settings;
   settings.C = std::pow(10, random.uniform(-1, 2));
   settings.kernels = seed % 3 ? "paper" : "gauss:1,3 laplace:2 poly:3:1 linear";
-  settings.class_weight = seed % 4 == 0 ? "balanced" : "none";
-  settings.normalise = seed % 5 == 0 ? "variance" : "cosine";
+  settings.class_weight = seed % 4 == 0 ? ClassWeight::balanced : ClassWeight::none;
+  settings.normalise = seed % 5 == 0 ? Normalisation::variance() : Normalisation::cosine();
   settings.norm = seed % 3 == 2 ? 2 : 1;
-  const char* const lambdas[] = {"0", "inf", "0.05max", "0.3max", "0.7max"};
+  const Lambda lambdas[] = {0, "inf", "0.05max", "0.3max", "0.7max"};
   settings.lambda = lambdas[seed % 5];
   settings.tolerance = seed % 2 ? 1e-4 : 1e-6;
   return settings;
@@ -126,13 +126,12 @@ TEST(ManySamples, FitsThatShareAWorkspaceAreProvedAnew) {
     if (!workspace.tasks.empty()) workspace = Workspace();  // its Gram matrices are gone
     double before = 0;
     for (const double lambda : {30.0, 3.0, 0.3, 0.3}) {
-      const MtmklProblem problem{prepared.grams.tasks, prepared.set.y,  prepared.set.C, lambda,
-                                 prepared.set.graph,   prepared.weights};
+      const MtmklProblem problem = joint_problem(prepared, prepared.set.C, lambda, settings.norm);
       Fitted fitted;
       fitted.lambda = lambda;
       fitted.fit = fit(problem, {.gap_tolerance = 1e-6, .threads = 1}, {}, start, &workspace);
       EXPECT_EQ(fitted.fit.status, Status::converged);
-      settings.lambda = std::to_string(lambda);
+      settings.lambda = lambda;
       const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
       for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
       const Fit cold = fit(problem, {.gap_tolerance = 1e-6, .threads = 1});
@@ -155,8 +154,7 @@ TEST(ManySamples, OtherCostsWithOneWorkspace) {
   WarmStart start;
   for (const double C : {0.1, 1.0, 10.0}) {
     for (Vector& costs : prepared.set.C) costs.setConstant(C);
-    const MtmklProblem problem{prepared.grams.tasks, prepared.set.y,  prepared.set.C, 1.0,
-                               prepared.set.graph,   prepared.weights};
+    const MtmklProblem problem = joint_problem(prepared, prepared.set.C, 1.0, settings.norm);
     const Fit warm = fit(problem, {.gap_tolerance = 1e-6, .threads = 1}, {}, start, &workspace);
     const Fit cold = fit(problem, {.gap_tolerance = 1e-6, .threads = 1});
     EXPECT_EQ(warm.status, Status::converged);

@@ -17,7 +17,7 @@ Fit tang(const KernelProblem& problem, double share, const WarmStart& start = {}
 }
 
 void expect_proved(const KernelProblem& problem, const Fit& fit, double share) {
-  expect_proved(problem, fit, "tang", fmt::format("share={}", share), tolerance);
+  expect_proved(problem, fit, "tang", {{"share", share}}, tolerance);
 }
 
 TEST(Tang, ReachesTheGapOnRandomProblemsAndTheCheckerAgrees) {
@@ -113,7 +113,7 @@ TEST(Tang, OfOneKernelIsAPlainSvm) {
   const KernelProblem problem = planted_problem(2, 200, 1, "gauss:2");
   for (const double gap : {1e-1, 1e-2, 1e-8}) {
     const Fit fit = fit_tang(problem.at(), 0.5, to_gap(gap));
-    expect_proved(problem, fit, "tang", "share=0.5", gap);
+    expect_proved(problem, fit, "tang", {{"share", 0.5}}, gap);
     double sum = 0;
     for (Index t = 0; t < 2; ++t) sum += task_value(problem, t, Vector::Ones(1));
     EXPECT_NEAR(fit.primal, sum, gap * scale_of(fit));

@@ -22,11 +22,10 @@ Dataset small_data() {
   return cast_into_tasks(plant_weights(planted).samples, Casting::binary);
 }
 
-Settings settings_for(const std::string& method) {
+Settings settings_for(const MethodRef& method) {
   Settings settings;
   settings.method = method;
   settings.kernels = "linear gauss:1,4";
-  settings.scale = usual_scale(settings);
   return settings;
 }
 
@@ -48,13 +47,13 @@ TEST(Methods, TheListKeepsItsOwnRules) {
   EXPECT_EQ(methods().size(), 12);
   for (const Method& method : methods()) {
     Settings settings;
-    settings.method = method.name;
+    settings.method = method;
     const Parameters defaults = parameters_of(settings);
     EXPECT_EQ(defaults.size(), method.parameters.size());
     for (const Parameter& parameter : method.parameters)
       EXPECT_NO_THROW(check_parameter(method, parameter, parameter.value, "")) << parameter.name;
-    settings.parameters = parameters_text(defaults);
-    EXPECT_EQ(parameters_of(settings), defaults) << settings.parameters;
+    ASSERT_TRUE(read_text(text_of(defaults), settings.parameters));
+    EXPECT_EQ(parameters_of(settings), defaults) << text_of(defaults);
     EXPECT_NO_THROW(validate(settings));
   }
 }
@@ -63,7 +62,7 @@ TEST(Methods, TheListKeepsItsOwnRules) {
 TEST(TrainMethod, PreparesWhatTheMethodIsToSee) {
   const Dataset data = small_data();
   Settings settings = settings_for("cmtl");
-  settings.parameters = "clusters=2 lambda=0.03";
+  settings.parameters = {{"clusters", 2}, {"lambda", 0.03}};
   const Model model = train(data, settings);
   LinearProblem problem;
   const Scaling scaling = learn_scaling(Scaling::Kind::standard, data);
@@ -88,10 +87,11 @@ TEST(TrainMethod, PreparesWhatTheMethodIsToSee) {
 TEST(TrainMethod, BalancedWeightsSumToOneInEveryTaskAndAreEqualForBothClasses) {
   Settings settings = settings_for("metag");
   settings.class_weight = ClassWeight::balanced;
-  const MethodProblem problem = prepare_method(small_data(), settings, {}, 1);
+  const MethodProblem prepared = prepare_method(small_data(), settings, {}, 1);
+  const LinearProblem& problem = std::get<LinearTraining>(prepared).problem;
   for (std::size_t t = 0; t < 4; ++t) {
-    EXPECT_NEAR(problem.linear.c[t].sum(), 1, 1e-12);
-    EXPECT_NEAR(problem.linear.c[t].dot(problem.linear.y[t]), 0, 1e-12);
+    EXPECT_NEAR(problem.c[t].sum(), 1, 1e-12);
+    EXPECT_NEAR(problem.c[t].dot(problem.y[t]), 0, 1e-12);
   }
 }
 
@@ -103,12 +103,14 @@ TEST(TrainMethod, MappedModelsAreTheirExpansions) {
   const MethodProblem problem = prepare_method(data, settings, {}, 1);
   const MethodFit fit = fit_method(problem, settings, 1);
   const Model model = make_model(problem, settings, fit, "");
-  EXPECT_EQ(problem.map.rank(), 20);
+  const LinearTraining& training = std::get<LinearTraining>(problem);
+  const LinearFit& linear = *fit.linear();
+  EXPECT_EQ(training.map.rank(), 20);
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     const auto row = static_cast<Index>(t);
     const Vector f = decision_values(model, row, data.X(data.tasks[t].rows, Eigen::all));
-    const Vector direct = problem.linear.X[t] * fit.linear.W.row(row).transpose();
-    EXPECT_LE((f - Vector(direct.array() + fit.linear.b[row])).norm(), 1e-8);
+    const Vector direct = training.problem.X[t] * linear.W.row(row).transpose();
+    EXPECT_LE((f - Vector(direct.array() + linear.b[row])).norm(), 1e-8);
   }
 }
 
@@ -128,26 +130,26 @@ TEST(TrainMethod, NamesOfTheMainMethodGiveItsModels) {
     Settings main = settings_for("coterie");
     main.lambda = lambda;
     Model model = train(data, settings_for(name));
-    EXPECT_EQ(model.settings.method, name);
-    model.settings = main;
+    EXPECT_EQ(model.settings.method->name, name);
+    model.settings = in_full(main);
     EXPECT_EQ(model, train(data, main));
   }
 }
 
 TEST(TrainMethod, WarmStartsLeadToTheSameOptimum) {
   const Dataset data = small_data();
-  for (const std::string name : {"tang", "pareto", "cmtl", "flexclus", "metag"}) {
+  for (const char* const name : {"tang", "pareto", "cmtl", "flexclus", "metag"}) {
     Settings settings = settings_for(name);
     settings.tolerance = 1e-8;
     const MethodProblem problem = prepare_method(data, settings, {}, 1);
-    const std::string own = method_named(name).parameters.front().name;
     Settings other = settings;
-    other.parameters = own + (name == "pareto" ? "=4" : "=0.9");
+    other.parameters[settings.method->parameters.front().name] =
+        settings.method == "pareto" ? 4 : 0.9;
     const MethodFit first = fit_method(problem, other, 1);
     const MethodFit cold = fit_method(problem, settings, 1);
     const MethodFit warm = fit_method(problem, settings, 1, {}, &first);
     const auto value = [](const MethodFit& fit) {
-      return fit.is_linear ? fit.linear.primal : fit.kernel.fit.primal;
+      return fit.linear() ? fit.linear()->primal : fit.kernel()->fit.primal;
     };
     EXPECT_NE(value(first), value(cold)) << name;
     EXPECT_NEAR(value(warm), value(cold), 2e-8 * std::max(1.0, value(cold))) << name;
@@ -158,8 +160,8 @@ TEST(TrainMethod, WarmStartsLeadToTheSameOptimum) {
 TEST(TrainMethod, StoppedFitsStateWhatIsTrue) {
   const Dataset data = small_data();
   for (const Method& method : methods()) {
-    Settings settings = settings_for(method.name);
-    settings.lambda = method.name == "coterie" ? "0.3max" : settings.lambda;
+    Settings settings = settings_for(method);
+    if (method.is_main()) settings.lambda = Lambda::share(0.3);
     settings.tolerance = 1e-9;
     const MethodProblem problem = prepare_method(data, settings, {}, 1);
     int stopped = 0;
@@ -187,18 +189,19 @@ TEST(TrainMethod, RefusesWhatHasNoMeaning) {
     return message_of([&] { prepare_method(data, settings, more, 1); });
   };
   EXPECT_EQ(prepare_with(settings_for("stl"), extras),
-            "--task-graph belongs to --method coterie; stl has no use for it.");
+            "`task_graph` belongs to the method coterie; stl has no use for it.");
   Extras costs;
   costs.task_C["t01"] = 2;
   EXPECT_EQ(prepare_with(settings_for("metag"), costs),
-            "--task-C: tasks of --method metag have no C of their own.");
+            "`task_C`: tasks of the method metag have no C of their own.");
   Settings norm = settings_for("tang");
   norm.norm = 2;
-  EXPECT_EQ(prepare_with(norm, {}), "--norm: --method tang has norm 1 only.");
+  EXPECT_EQ(prepare_with(norm, {}), "`norm`: the method tang has norm 1 only.");
   Settings map = settings_for("metag");
-  map.map = "kernels:x";
+  map.map = Mapping::kernels(0);
   EXPECT_EQ(prepare_with(map, {}),
-            "map is 'kernels:x'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1.");
+            "`map` is 'kernels:0'; it must be 'none', or 'kernels[:rank]' with a whole rank >= 1, "
+            "300 unless given.");
   map.map = Mapping::kernels();
   map.kernels = "precomputed:K.csv";
   EXPECT_NE(prepare_with(map, {}), "nothing was wrong");

@@ -7,6 +7,7 @@
 
 #include "coterie/model/random_problem.hpp"
 #include "coterie/model/train.hpp"
+#include "coterie/model/verify_method.hpp"
 
 namespace coterie {
 namespace {
@@ -25,7 +26,7 @@ Trained train(const Settings& settings, std::uint64_t seed = 1) {
   return {std::move(data), make_model(problem, settings, fit, "")};
 }
 
-Settings settings_of(const std::string& method, const std::string& parameters) {
+Settings settings_of(const MethodRef& method, const Parameters& parameters) {
   Settings settings;
   settings.method = method;
   settings.parameters = parameters;
@@ -35,19 +36,30 @@ Settings settings_of(const std::string& method, const std::string& parameters) {
 }
 
 std::vector<Settings> some_settings() {
-  std::vector<Settings> all;
-  for (const char* parameters :
-       {"lambda=0.01 clusters=1", "lambda=0.1 clusters=2", "clusters=2 centred=0"})
-    all.push_back(settings_of("cmtl", parameters));
-  for (const char* parameters : {"lambda1=0.01 lambda2=0.01", "lambda1=0.1 lambda3=0.01"})
-    all.push_back(settings_of("flexclus", parameters));
-  for (const char* parameters : {"lambda=0.001", "lambda=0.05 ridge=0.1 levels=2"})
-    all.push_back(settings_of("metag", parameters));
-  for (const char* parameters : {"lambda=0.05 clusters=1", "lambda=0.05 clusters=2 restarts=2"})
-    all.push_back(settings_of("whom", parameters));
-  for (const char* parameters : {"clusters=1", "lambda1=0.02 clusters=2 ridge=0.01"})
-    all.push_back(settings_of("coclus", parameters));
-  return all;
+  return {settings_of("cmtl", {{"lambda", 0.01}, {"clusters", 1}}),
+          settings_of("cmtl", {{"lambda", 0.1}, {"clusters", 2}}),
+          settings_of("cmtl", {{"clusters", 2}, {"centred", 0}}),
+          settings_of("flexclus", {{"lambda1", 0.01}, {"lambda2", 0.01}}),
+          settings_of("flexclus", {{"lambda1", 0.1}, {"lambda3", 0.01}}),
+          settings_of("metag", {{"lambda", 0.001}}),
+          settings_of("metag", {{"lambda", 0.05}, {"ridge", 0.1}, {"levels", 2}}),
+          settings_of("whom", {{"lambda", 0.05}, {"clusters", 1}}),
+          settings_of("whom", {{"lambda", 0.05}, {"clusters", 2}, {"restarts", 2}}),
+          settings_of("coclus", {{"clusters", 1}}),
+          settings_of("coclus", {{"lambda1", 0.02}, {"clusters", 2}, {"ridge", 0.01}})};
+}
+
+std::string described(const Settings& settings) {
+  return fmt::format("{} {} {}", text_of(settings.method), text_of(settings.parameters),
+                     text_of(settings.loss));
+}
+
+// What nothing in a model proves: which clusters there are, where there may be several.
+std::vector<std::string> clusters_of(const Settings& settings) {
+  const auto clusters = settings.parameters.find("clusters");
+  if (clusters == settings.parameters.end() || clusters->second == 1) return {};
+  return {settings.method == "whom" ? "the clusters, for which the weights are optimal"
+                                    : "the clusters, which are read off the weights"};
 }
 
 std::string all_findings(const Verification& check) {
@@ -57,13 +69,13 @@ std::string all_findings(const Verification& check) {
 TEST(VerifyLinear, FindsNothingInSoundModels) {
   std::uint64_t seed = 0;
   for (Settings settings : some_settings())
-    for (const char* loss : {"squared-hinge", "logistic", "square"}) {
+    for (const Loss loss : {Loss::squared_hinge, Loss::logistic, Loss::square}) {
       settings.loss = loss;
-      settings.class_weight = ++seed % 2 ? "none" : "balanced";
-      settings.scale = seed % 3 ? "standard" : "none";
+      settings.class_weight = ++seed % 2 ? ClassWeight::none : ClassWeight::balanced;
+      settings.scale = seed % 3 ? Scale::standard : Scale::none;
       const Trained trained = train(settings, seed);
-      const Verification check = verify_linear(trained.model, trained.data);
-      EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters << loss;
+      const Verification check = verify_method(trained.model, trained.data);
+      EXPECT_EQ(all_findings(check), "") << described(settings);
       EXPECT_LE(check.gap, 1e-6);
       EXPECT_LE(check.primal_difference, 1e-12);
       EXPECT_LE(check.dual_difference, 1e-10);
@@ -72,7 +84,7 @@ TEST(VerifyLinear, FindsNothingInSoundModels) {
       EXPECT_GT(stated.bound, 0);
       EXPECT_LE(stated.gap + stated.bound, 1e-6);
       EXPECT_LE(check.bound, 1e-8);
-      EXPECT_TRUE(check.taken.empty());
+      EXPECT_EQ(check.taken, clusters_of(settings));
       EXPECT_TRUE(check.groups_exact || settings.method != "metag");
     }
 }
@@ -84,15 +96,17 @@ TEST(VerifyLinear, ChecksMappedFeatures) {
     settings.kernels = "linear gauss:1,4";
     settings.normalise = Normalisation::variance();
     const Trained trained = train(settings, 5);
-    const Verification check = verify_linear(trained.model, trained.data);
-    EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters;
+    const Verification check = verify_method(trained.model, trained.data);
+    EXPECT_EQ(all_findings(check), "") << described(settings);
     EXPECT_LE(check.primal_difference, 1e-9);
     EXPECT_LE(check.dual_difference, 1e-8);
     EXPECT_LE(check.bound, 1e-6);
-    EXPECT_EQ(check.taken.size(), 1);
+    std::vector<std::string> taken = clusters_of(settings);
+    taken.insert(taken.begin(), "which rows are the pivots of the map");
+    EXPECT_EQ(check.taken, taken);
     Model wrong = trained.model;
     wrong.tasks[0].alpha[0] *= 1.1;
-    EXPECT_NE(all_findings(verify_linear(wrong, trained.data)), "");
+    EXPECT_NE(all_findings(verify_method(wrong, trained.data)), "");
   }
 }
 
@@ -102,7 +116,7 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     const auto findings = [&](const auto& spoil) {
       Model model = trained.model;
       spoil(model);
-      return all_findings(verify_linear(model, trained.data));
+      return all_findings(verify_method(model, trained.data));
     };
     EXPECT_EQ(findings([](Model&) {}), "");
     EXPECT_NE(findings([](Model& m) { m.tasks[0].w[0] += 1e-3; }), "");
@@ -117,16 +131,15 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
       if (other != claim) {
         EXPECT_NE(findings([&](Model& m) { m.certificate.claim = other; }), "");
       }
-    EXPECT_EQ(claim, settings.method == "coclus" ? Claim::stationary
-                     : settings.parameters == "lambda=0.05 clusters=2 restarts=2"
-                         ? Claim::given_clusters
-                         : Claim::optimum);
+    EXPECT_EQ(claim, settings.method == "coclus"                ? Claim::stationary
+                     : settings.parameters.contains("restarts") ? Claim::given_clusters
+                                                                : Claim::optimum);
     EXPECT_NE(findings([](Model& m) { m.scaling.shift[0] += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.settings.loss = Loss::logistic; }), "");
     EXPECT_NE(findings([](Model& m) { m.settings.class_weight = ClassWeight::balanced; }), "");
     if (settings.method == "flexclus") {
       EXPECT_NE(findings([](Model& m) { m.tasks[0].shared[0] += 1e-2; }), "");
-      EXPECT_NE(findings([](Model& m) { m.settings.parameters = "lambda2=3"; }), "");
+      EXPECT_NE(findings([](Model& m) { m.settings.parameters = {{"lambda2", 3}}; }), "");
     }
     if (settings.method == "coclus") {
       EXPECT_NE(findings([](Model& m) { m.tasks[0].shared[0] += 1e-2; }), "");
@@ -152,7 +165,7 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     Trained rough = train(lazy, 3);
     rough.model.settings.tolerance = 1e-9;
     if (rough.model.certificate.gap > 1e-6) {
-      EXPECT_NE(all_findings(verify_linear(rough.model, rough.data)), "");
+      EXPECT_NE(all_findings(verify_method(rough.model, rough.data)), "");
     }
   }
 }
@@ -165,9 +178,9 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
     const auto findings = [&](const auto& spoil) {
       Model model = trained.model;
       spoil(model);
-      return all_findings(verify_linear(model, trained.data));
+      return all_findings(verify_method(model, trained.data));
     };
-    const std::string what = settings.method + " " + settings.parameters;
+    const std::string what = described(settings);
     EXPECT_EQ(findings([](Model&) {}), "") << what;
     for (const double part : {1e-6, -1e-6, 1e-9, -1e-9}) {
       EXPECT_NE(findings([&](Model& m) { m.certificate.primal *= 1 + part; }), "") << what;
@@ -191,7 +204,7 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
     if (settings.method == "metag" && stated.nu.size() > 0) {
       Index longest = 0;
       stated.nu.rowwise().norm().maxCoeff(&longest);
-      const double radius = settings.parameters == "lambda=0.001" ? 0.001 : 0.025;
+      const double radius = settings.parameters.at("lambda") == 0.001 ? 0.001 : 0.025;
       const double length = stated.nu.row(longest).norm();
       const auto stretched = [&](double to) {
         return findings([&](Model& m) { m.certificate.nu.row(longest) *= to * radius / length; });
@@ -204,22 +217,22 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
 
 // A model of a version that stated no bound is read as before, and this is said.
 TEST(VerifyLinear, TakesOlderModels) {
-  Trained trained = train(some_settings()[1], 3);
+  Trained trained = train(some_settings().front(), 3);
   Certificate& stated = trained.model.certificate;
   stated.bound = 0;
   stated.scale_floor = 1;
-  const Verification check = verify_linear(trained.model, trained.data);
+  const Verification check = verify_method(trained.model, trained.data);
   EXPECT_EQ(all_findings(check), "");
   ASSERT_EQ(check.taken.size(), 1);
   EXPECT_NE(check.taken[0].find("a version that stated no bound"), std::string::npos);
   stated.primal *= 1 + 1e-6;
-  EXPECT_NE(all_findings(verify_linear(trained.model, trained.data)), "");
+  EXPECT_NE(all_findings(verify_method(trained.model, trained.data)), "");
 }
 
 // Bounds follow the features: what is badly scaled is refused no more than what is not.
 TEST(VerifyLinear, TakesBadScales) {
   for (Settings settings : some_settings())
-    for (const char* loss : {"squared-hinge", "logistic", "square"}) {
+    for (const Loss loss : {Loss::squared_hinge, Loss::logistic, Loss::square}) {
       settings.loss = loss;
       settings.scale = Scale::none;
       settings.max_steps = 5;
@@ -228,8 +241,8 @@ TEST(VerifyLinear, TakesBadScales) {
       const MethodProblem problem = prepare_method(data, settings, {}, 1);
       const MethodFit fit = fit_method(problem, settings, 1);
       const Model model = make_model(problem, settings, fit, "");
-      const Verification check = verify_linear(model, data);
-      EXPECT_EQ(all_findings(check), "") << settings.method << " " << settings.parameters << loss;
+      const Verification check = verify_method(model, data);
+      EXPECT_EQ(all_findings(check), "") << described(settings);
       EXPECT_GT(model.certificate.bound, 0);
     }
 }
@@ -238,7 +251,7 @@ TEST(VerifyLinear, ReportsEverySample) {
   const Trained trained = train(some_settings().front());
   Index calls = 0, samples = 0;
   for (const Task& task : trained.data.tasks) samples += task.size();
-  verify_linear(trained.model, trained.data, {}, [&](Index done, Index all) {
+  verify_method(trained.model, trained.data, {}, [&](Index done, Index all) {
     EXPECT_EQ(done, calls++);
     EXPECT_EQ(all, samples);
   });

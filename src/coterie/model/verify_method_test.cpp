@@ -17,7 +17,7 @@ constexpr double tolerance = 1e-6;
 // Every task has the model of the pool; samples are numbered as in the pool.
 Model pooled_model(const Dataset& data, const Settings& settings) {
   const KernelProblem pool(pool_tasks(data), settings, "pool");
-  Model model = pool.model_of(coterie::fit(pool.at(0), to_gap(tolerance)), "pooled", "", tolerance);
+  Model model = pool.model_of(coterie::fit(pool.at(0), to_gap(tolerance)), "pooled", {}, tolerance);
   const TaskModel all = model.tasks.front();
   model.tasks.clear();
   model.groups = {{}};
@@ -38,19 +38,19 @@ struct Named {
 std::vector<Named> models_of(const KernelProblem& problem) {
   const FitSettings how = to_gap(tolerance);
   std::vector<Named> models;
-  const auto add = [&](const std::string& method, const std::string& parameters, const Fit& fit) {
-    models.push_back(
-        {method + " " + parameters, problem.model_of(fit, method, parameters, tolerance)});
+  const auto add = [&](const MethodRef& method, const Parameters& parameters, const Fit& fit) {
+    models.push_back({method->name + " " + text_of(parameters),
+                      problem.model_of(fit, method, parameters, tolerance)});
   };
-  add("stl", "", coterie::fit(problem.at(0), how));
-  add("mtl", "", coterie::fit(problem.at(infinity), how));
-  add("uniform", "", fit_uniform(problem.at(), how));
-  add("tang", "share=0.4", fit_tang(problem.at(), 0.4, how));
-  add("tang", "share=0", fit_tang(problem.at(), 0, how));
-  add("tang", "share=1", fit_tang(problem.at(), 1, how));
-  add("pareto", "power=0.5", fit_pareto(problem.at(), 0.5, how));
-  add("pareto", "power=1", fit_pareto(problem.at(), 1, how));
-  add("pareto", "power=3", fit_pareto(problem.at(), 3, how));
+  add("stl", {}, coterie::fit(problem.at(0), how));
+  add("mtl", {}, coterie::fit(problem.at(infinity), how));
+  add("uniform", {}, fit_uniform(problem.at(), how));
+  add("tang", {{"share", 0.4}}, fit_tang(problem.at(), 0.4, how));
+  add("tang", {{"share", 0}}, fit_tang(problem.at(), 0, how));
+  add("tang", {{"share", 1}}, fit_tang(problem.at(), 1, how));
+  add("pareto", {{"power", 0.5}}, fit_pareto(problem.at(), 0.5, how));
+  add("pareto", {{"power", 1}}, fit_pareto(problem.at(), 1, how));
+  add("pareto", {{"power", 3}}, fit_pareto(problem.at(), 3, how));
   models.push_back({"pooled", pooled_model(problem.data, problem.settings)});
   return models;
 }
@@ -137,26 +137,26 @@ TEST(VerifyMethod, FindsWhatWasTamperedWith) {
 
 TEST(VerifyMethod, FindsParametersThatAreNotThoseOfTheFit) {
   const KernelProblem problem = sound_problem();
-  const auto findings = [&](Model model, const std::string& method, const std::string& parameters) {
+  const auto findings = [&](Model model, const MethodRef& method, const Parameters& parameters) {
     model.settings.method = method;
     model.settings.parameters = parameters;
     return verify_method(model, problem.data);
   };
   const FitSettings how = to_gap(tolerance);
   const Model tang =
-      problem.model_of(fit_tang(problem.at(), 0.4, how), "tang", "share=0.4", tolerance);
-  EXPECT_TRUE(mentions(findings(tang, "tang", "share=0.6"), "less in common"));
-  EXPECT_TRUE(mentions(findings(tang, "tang", "share=0.2"), "the dual value"));
-  EXPECT_TRUE(mentions(findings(tang, "uniform", ""), "not 1/M"));
-  EXPECT_TRUE(mentions(findings(tang, "stl", ""), "the dual value"));
-  EXPECT_THROW(findings(tang, "tang", "share=1.2"), InputError);
-  EXPECT_THROW(findings(tang, "tang", "power=2"), InputError);
+      problem.model_of(fit_tang(problem.at(), 0.4, how), "tang", {{"share", 0.4}}, tolerance);
+  EXPECT_TRUE(mentions(findings(tang, "tang", {{"share", 0.6}}), "less in common"));
+  EXPECT_TRUE(mentions(findings(tang, "tang", {{"share", 0.2}}), "the dual value"));
+  EXPECT_TRUE(mentions(findings(tang, "uniform", {}), "not 1/M"));
+  EXPECT_TRUE(mentions(findings(tang, "stl", {}), "the dual value"));
+  EXPECT_THROW(findings(tang, "tang", {{"share", 1.2}}), InputError);
+  EXPECT_THROW(findings(tang, "tang", {{"power", 2}}), InputError);
   const Model pareto =
-      problem.model_of(fit_pareto(problem.at(), 3, how), "pareto", "power=3", tolerance);
-  EXPECT_TRUE(mentions(findings(pareto, "pareto", "power=2"), "the objective is"));
-  EXPECT_TRUE(mentions(findings(pareto, "mtl", ""), "the objective is"));
-  const Model stl = problem.model_of(coterie::fit(problem.at(0), how), "stl", "", tolerance);
-  EXPECT_FALSE(findings(stl, "mtl", "").findings.empty());
+      problem.model_of(fit_pareto(problem.at(), 3, how), "pareto", {{"power", 3}}, tolerance);
+  EXPECT_TRUE(mentions(findings(pareto, "pareto", {{"power", 2}}), "the objective is"));
+  EXPECT_TRUE(mentions(findings(pareto, "mtl", {}), "the objective is"));
+  const Model stl = problem.model_of(coterie::fit(problem.at(0), how), "stl", {}, tolerance);
+  EXPECT_FALSE(findings(stl, "mtl", {}).findings.empty());
   Model other_norm = tang;
   other_norm.settings.norm = 2;
   EXPECT_TRUE(mentions(verify_method(other_norm, problem.data), "norm 1 only"));
@@ -180,7 +180,7 @@ TEST(VerifyMethod, ReportsEverySample) {
   const Fit fit = fit_tang(problem.at(), 0.5, to_gap(tolerance));
   Index calls = 0;
   Index all = 0;
-  verify_method(problem.model_of(fit, "tang", "share=0.5", tolerance), problem.data, {},
+  verify_method(problem.model_of(fit, "tang", {{"share", 0.5}}, tolerance), problem.data, {},
                 [&](Index, Index samples) {
                   ++calls;
                   all = samples;
