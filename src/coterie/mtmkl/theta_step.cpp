@@ -1,10 +1,10 @@
 #include "coterie/mtmkl/theta_step.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "coterie/math/dense.hpp"
 #include "coterie/mtmkl/smoothed_newton.hpp"
 
 namespace coterie {
@@ -48,7 +48,7 @@ class Admm {
     const Matrix old = s_.theta;
     for (Index t = 0; t < T_; ++t) {
       const Vector rhs = (right.row(t) + s_.rho * degree_[t] * old.row(t)).transpose();
-      s_.theta.row(t) = inverse_[static_cast<std::size_t>(t)] * rhs;
+      s_.theta.row(t) = times(inverse_[static_cast<std::size_t>(t)], rhs);
     }
     edges();
     for (Index t = 0; t < T_; ++t)
@@ -82,7 +82,8 @@ class Admm {
     for (Index t = 0; t < T_; ++t) {
       Eigen::MatrixXd A = problem_.B[static_cast<std::size_t>(t)];
       A.diagonal().array() += s_.rho * (degree_[t] + 1);
-      inverse_.emplace_back(A.llt().solve(Eigen::MatrixXd::Identity(M_, M_)));
+      cholesky(A);
+      inverse_.push_back(cholesky_inverse(A));
     }
     drive_ = pull(problem_.graph, s_.nu, T_);
   }
