@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "coterie/math/dense.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {
@@ -114,12 +115,15 @@ MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
 Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
                  const std::vector<Kernel>& kernels, const Vector& divisors) {
   assert(pivots.rows() == map.rank());
-  const Matrix k = mean_kernel(X, pivots, kernels, divisors);
-  return map.L.triangularView<Eigen::Lower>().solve(k.transpose()).transpose();
+  Matrix k = mean_kernel(X, pivots, kernels, divisors);
+  solve_lower(map.L, k.transpose());
+  return k;
 }
 
 Vector coefficients_of(const FeatureMap& map, ConstVectorRef w) {
-  return map.L.transpose().triangularView<Eigen::Upper>().solve(w);
+  Vector x = w;
+  solve_lower_transposed(map.L, x);
+  return x;
 }
 
 }  // namespace coterie
