@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coterie/baseline/linear_proof.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/spectrum.hpp"
 
@@ -26,11 +27,11 @@ void check(const CmtlParameters& p) {
 
 // W = left singular vectors * (singular values) * right ones, through the T x T products of its rows. Descending.
 struct Directions {
-  Vector sigma;    // T
-  Matrix vectors;  // T x T, columns
+  Vector sigma;             // T
+  Eigen::MatrixXd vectors;  // T x T, columns
 };
 Directions directions_of(const Matrix& W) {
-  const Spectrum products = spectrum_of(W * W.transpose());
+  const Spectrum products = spectrum_of(product(W, W.transpose()));
   return {products.values.reverse().cwiseMax(0).cwiseSqrt(), products.vectors.rowwise().reverse()};
 }
 
@@ -69,7 +70,7 @@ Matrix CmtlPenalty::prox(const Matrix& Z, double step, double) {
     Vector factor = Vector::Zero(Z.rows());  // nothing is left in directions of size 0
     for (Index i = 0; i < directions_; ++i)
       if (sigma[i] > 0) factor[i] = shrunk[i] / sigma[i];
-    W = own.vectors * (factor.asDiagonal() * (own.vectors.transpose() * W));
+    W = spectral_product(own.vectors, factor, W);
   }
   if (p.centred) W.rowwise() += mean_of(Z).transpose() / (1 + mu * p.mean);
   return W;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "coterie/baseline/linear_proof.hpp"
 #include "coterie/baseline/partition.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/spectrum.hpp"
 
@@ -42,7 +44,7 @@ Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, do
     for (last = k + 1; last < r && sigma[last - 1] - sigma[last] <= apart;) ++last;
   }
   const double all = Z.squaredNorm();
-  const double value = (directions.leftCols(k).transpose() * Z).squaredNorm();
+  const double value = product(directions.leftCols(k).transpose(), Z).squaredNorm();
   const auto turn = [&](Index border) {
     if (border == 0 || border == r) return 0.0;
     const double step = sigma[border - 1] - sigma[border];
@@ -53,11 +55,11 @@ Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, do
   error += all * (turn(first) + turn(last));
   const Eigen::MatrixXd certain = directions.leftCols(first);
   const Eigen::MatrixXd cluster = directions.middleCols(first, last - first);
-  const Eigen::MatrixXd inside = certain.transpose() * Z;
+  const Matrix inside = product(certain.transpose(), Z);
   const bool open = last == r;  // to all that is orthogonal to the directions before
   const Index dimension = open ? Z.rows() - first : last - first;
   const Eigen::MatrixXd between =
-      open ? Eigen::MatrixXd(Z - certain * inside) : Eigen::MatrixXd(cluster.transpose() * Z);
+      open ? Matrix(Z - product(certain, inside)) : product(cluster.transpose(), Z);
   Vector squares = Vector::Zero(std::max(dimension, std::min(between.rows(), between.cols())));
   const Vector lengths = singular_values(between);
   squares.head(lengths.size()) = lengths.cwiseAbs2();
@@ -91,7 +93,7 @@ class Majorant final : public Penalty {
     const Eigen::MatrixXd A = inverse_A(I);
     if (side == Side::tasks) {
       outside_ = spectrum_of(A + inverse_rest * I +
-                             (inverse_free_ - inverse_rest) * kept.U * kept.U.transpose());
+                             (inverse_free_ - inverse_rest) * product(kept.U, kept.U.transpose()));
     } else {
       V_ = kept.V;
       outside_ = spectrum_of(A + inverse_rest * I);
@@ -101,10 +103,10 @@ class Majorant final : public Penalty {
 
   double value(const Matrix& W) override { return W.cwiseProduct(S_inverse(W)).sum(); }
   Matrix prox(const Matrix& Z, double step, double) override {
-    return map(Z, [step](auto s) { return s / (s + 2 * step); });
+    return map(Z, [step](double s) { return s / (s + 2 * step); });
   }
   double conjugate(const Matrix& Z, double) override {
-    return Z.cwiseProduct(map(Z, [](auto s) { return s; })).sum() / 4;
+    return Z.cwiseProduct(map(Z, [](double s) { return s; })).sum() / 4;
   }
   // Eigenvalues of S are off by a multiple of the largest, and so are the directions kept from orthonormal.
   PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
@@ -125,19 +127,18 @@ class Majorant final : public Penalty {
     return inverse_centred_ * X + (inverse_free_ - inverse_centred_) * row_means(X);
   }
   Matrix S_inverse(const Matrix& W) const {
-    return map(W, [](auto s) { return 1 / s; });
+    return map(W, [](double s) { return 1 / s; });
   }
 
   // f(S) X, with f acting on the eigenvalues
-  template <typename F>
-  Matrix map(const Matrix& X, F f) const {
-    const auto by = [&](const Spectrum& S, const Matrix& part) -> Matrix {
-      const Vector factor = S.values.unaryExpr(f);
-      return S.vectors * (factor.asDiagonal() * (S.vectors.transpose() * part));
+  Matrix map(const Matrix& X, const std::function<double(double)>& f) const {
+    const auto by = [&](const Spectrum& S, const Matrix& part) {
+      return spectral_product(S.vectors, S.values.unaryExpr(f), part);
     };
     if (V_.size() == 0) return by(outside_, X);
-    const Matrix inside = X * V_;
-    return by(outside_, X - inside * V_.transpose()) + by(inside_, inside) * V_.transpose();
+    const Matrix inside = product(X, V_);
+    return by(outside_, X - product(inside, V_.transpose())) +
+           product(by(inside_, inside), V_.transpose());
   }
 
   double inverse_centred_, inverse_free_;  // eigenvalues of A^-1
@@ -188,7 +189,7 @@ class Descent {
     point.Q = point.W - point.P;
     point.kept = leading(point.Q, k);
     const auto& [U, V] = point.kept;
-    const Matrix rest = point.Q - U * (U.transpose() * point.Q);
+    const Matrix rest = point.Q - product(U, product(U.transpose(), point.Q));
     point.F = task_losses(problem_, point.W, point.b, settings_.threads).sum() +
               lambda1 * (point.P - row_means(point.P)).squaredNorm() +
               lambda2 * rest.squaredNorm() +
@@ -196,7 +197,8 @@ class Descent {
 
     const DualPoint dual = dual_point(problem_, point.W, point.b, settings_.threads);
     const Matrix mean = row_means(dual.Z);
-    const double hU = (U.transpose() * dual.Z).squaredNorm(), hV = (dual.Z * V).squaredNorm();
+    const double hU = product(U.transpose(), dual.Z).squaredNorm();
+    const double hV = product(dual.Z, V).squaredNorm();
     const double h = std::max(hU, hV);
     const double bound = dual.losses - (dual.Z - mean).squaredNorm() / (4 * lambda1 + 2 * ridge) -
                          mean.squaredNorm() / (2 * ridge) -

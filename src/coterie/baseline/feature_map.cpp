@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "coterie/kernel/exact_kernels.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {
@@ -177,8 +178,9 @@ MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
 Matrix apply_map(const FeatureMap& map, const Matrix& X, const Matrix& pivots,
                  const std::vector<Kernel>& kernels, const Vector& divisors) {
   assert(pivots.rows() == map.rank());
-  const Matrix k = mean_kernel(X, pivots, kernels, divisors);
-  return map.L.triangularView<Eigen::Lower>().solve(k.transpose()).transpose();
+  Matrix k = mean_kernel(X, pivots, kernels, divisors);
+  solve_lower(map.L, k.transpose());
+  return k;
 }
 
 Vector coefficients_of(const FeatureMap& map, ConstVectorRef w) {

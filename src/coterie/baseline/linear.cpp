@@ -1,6 +1,5 @@
 #include "coterie/baseline/linear.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "coterie/baseline/linear_proof.hpp"
 #include "coterie/math/anderson.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/parallel.hpp"
 
 namespace coterie {
@@ -71,7 +71,7 @@ Point point_at(const LinearProblem& problem, Penalty& penalty, Matrix W, Vector 
   parallel_for(problem.T(), threads, [&](Index t) {
     const Vector& y = problem.y[at(t)];
     Vector& margin = point.margin[at(t)];
-    margin = problem.X[at(t)] * point.W.row(t).transpose();
+    margin = times(problem.X[at(t)], point.W.row(t).transpose());
     margin.array() = y.array() * (margin.array() + point.b[t]);
     const double change = best_bias_change(problem, t, margin);
     point.b[t] += change;
@@ -109,7 +109,7 @@ DualPoint dual_point(const LinearProblem& problem, const std::vector<Vector>& ma
     part[t] = 0;
     for (Index i = 0; i < n; ++i) part[t] -= c[i] * loss_conjugate(problem.loss, s[i]);
     const Vector weight = c.cwiseProduct(s).cwiseProduct(y);
-    dual.Z.row(t).noalias() = weight.transpose() * problem.X[at(t)];
+    dual.Z.row(t) = times(problem.X[at(t)].transpose(), weight);
   });
   dual.losses = part.sum();
   return dual;
@@ -119,25 +119,6 @@ DualPoint dual_point(const LinearProblem& problem, const std::vector<Vector>& ma
 constexpr double kPiece = 5e8;
 Index rows_of_piece(double work_of_row) {
   return static_cast<Index>(std::clamp(kPiece / std::max(1.0, work_of_row), 16.0, 1e9));
-}
-
-// A becomes L of A = L L' in its lower half, column block by column block.
-void factorise_in_place(Eigen::MatrixXd& A, const KeepGoing& keep_going) {
-  constexpr Index width = 512;
-  const Index n = A.rows();
-  for (Index k = 0; k < n; k += width) {
-    const Index w = std::min(width, n - k);
-    Eigen::Ref<Eigen::MatrixXd> corner = A.block(k, k, w, w);
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(corner);
-    auto below = A.block(k + w, k, n - k - w, w);
-    corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(below);
-    for (Index j = k + w; j < n; j += width) {
-      ask(keep_going);
-      const Index columns = std::min(width, n - j);
-      A.block(j, j, n - j, columns).noalias() -=
-          A.block(j, k, n - j, w) * A.block(j, k, columns, w).transpose();
-    }
-  }
 }
 
 // The quadratic model of one task's loss around w0, its bias following w as is best for the model:
@@ -155,7 +136,7 @@ struct Quadratic {
 
   bool wide() const { return A.rows() < A.cols(); }
   Vector times(const Vector& v) const {
-    return wide() ? Vector(A.transpose() * Vector(A * v)) : Vector(H * v);
+    return wide() ? coterie::times(A.transpose(), coterie::times(A, v)) : coterie::times(H, v);
   }
   void factorise(double rho, const KeepGoing& keep_going) {
     if (wide()) {
@@ -164,27 +145,21 @@ struct Quadratic {
       for (Index i = 0; i < n; i += piece) {
         ask(keep_going);
         const Index columns = std::min(piece, n - i);
-        L.block(i, i, n - i, columns).noalias() =
-            A.bottomRows(n - i) * A.middleRows(i, columns).transpose();
+        set_product(L.block(i, i, n - i, columns), A.bottomRows(n - i),
+                    A.middleRows(i, columns).transpose());
       }
     } else {
       L = H;
     }
     L.diagonal().array() += rho;
-    factorise_in_place(L, keep_going);
+    cholesky(L, keep_going);
   }
   // argmin q(w) + rho/2 ||w - v||^2 with the rho of L
   Vector prox(const Vector& v, double rho) const {
     const Vector right = rho * v + p;
-    if (!wide()) return solved(right);
-    return (right - A.transpose() * solved(A * right)) / rho;
-  }
-
- private:
-  Vector solved(Vector x) const {
-    L.triangularView<Eigen::Lower>().solveInPlace(x);
-    L.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
-    return x;
+    if (!wide()) return cholesky_solve(L, right);
+    return (right - coterie::times(A.transpose(), cholesky_solve(L, coterie::times(A, right)))) /
+           rho;
   }
 };
 
@@ -200,7 +175,7 @@ Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point
   }
   Quadratic q;
   q.centre = Vector::Zero(X.cols());
-  if (!active.empty()) q.centre = X.transpose() * weight / weight.sum();
+  if (!active.empty()) q.centre = times(X.transpose(), weight) / weight.sum();
   q.A.resize(std::ssize(active), X.cols());
   for (Index k = 0; k < q.A.rows(); ++k)
     q.A.row(k) = std::sqrt(weight[active[at(k)]]) * (X.row(active[at(k)]) - q.centre.transpose());
@@ -209,8 +184,7 @@ Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point
     q.H = Eigen::MatrixXd::Zero(X.cols(), X.cols());
     for (Index i = 0; i < rows; i += piece) {
       ask(keep_going);
-      q.H.selfadjointView<Eigen::Lower>().rankUpdate(
-          q.A.middleRows(i, std::min(piece, rows - i)).transpose());
+      add_squares(q.H, q.A.middleRows(i, std::min(piece, rows - i)));
     }
     q.H.triangularView<Eigen::StrictlyUpper>() = q.H.transpose();
   }
@@ -295,7 +269,7 @@ std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty,
   std::vector<Vector> margin_step(at(T));
   parallel_for(T, threads, [&](Index t) {
     b_step[t] = -q[at(t)].centre.dot(step.row(t));
-    const Vector f = problem.X[at(t)] * step.row(t).transpose();
+    const Vector f = times(problem.X[at(t)], step.row(t).transpose());
     margin_step[at(t)] = problem.y[at(t)].array() * (f.array() + b_step[t]);
   });
   const double primal = from.primal();
@@ -319,7 +293,7 @@ std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty,
 Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
   Vector loss(problem.T());
   parallel_for(problem.T(), threads, [&](Index t) {
-    const Vector f = problem.X[at(t)] * W.row(t).transpose();
+    const Vector f = times(problem.X[at(t)], W.row(t).transpose());
     loss[t] = task_loss(problem, t, (problem.y[at(t)].array() * (f.array() + b[t])).matrix());
   });
   return loss;
@@ -328,7 +302,7 @@ Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& 
 DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
   std::vector<Vector> margin(problem.X.size());
   parallel_for(problem.T(), threads, [&](Index t) {
-    const Vector f = problem.X[at(t)] * W.row(t).transpose();
+    const Vector f = times(problem.X[at(t)], W.row(t).transpose());
     margin[at(t)] = problem.y[at(t)].array() * (f.array() + b[t]);
   });
   return dual_point(problem, margin, threads);

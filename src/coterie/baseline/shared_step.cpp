@@ -1,9 +1,10 @@
 #include "coterie/baseline/shared_step.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 
@@ -84,7 +85,7 @@ class InteriorPoint {
   Matrix gradients(const Matrix& theta) const {
     Matrix r = problem_.c;
     for (Index u = 0; u < U_; ++u)
-      r.row(u) += theta.row(u) * problem_.B[static_cast<std::size_t>(u)];
+      r.row(u) += product(theta.row(u), problem_.B[static_cast<std::size_t>(u)]);
     return r;
   }
 
@@ -110,10 +111,9 @@ class InteriorPoint {
   }
 
   // P = A^-1 - A^-1 1 1' A^-1 / (1' A^-1 1): the minimiser over steps that leave the sum alone. False where A is not definite.
-  static bool constrained_inverse(const Eigen::MatrixXd& A, Eigen::MatrixXd& P) {
-    const Eigen::LLT<Eigen::MatrixXd> factor(A);
-    if (factor.info() != Eigen::Success) return false;
-    P = factor.solve(Eigen::MatrixXd::Identity(A.rows(), A.cols()));
+  static bool constrained_inverse(Eigen::MatrixXd A, Eigen::MatrixXd& P) {
+    if (!cholesky(A)) return false;
+    P = cholesky_inverse(A);
     const Vector v = P.rowwise().sum();
     P -= v * v.transpose() / v.sum();
     return P.allFinite();
@@ -131,7 +131,7 @@ class InteriorPoint {
         A.diagonal() += (z_.row(u + 1).array() / x_.row(u + 1).array()).matrix().transpose();
         if (!constrained_inverse(A, P)) return false;
       }
-      if (budget_[0] > 0) S += B - B * P * B;
+      if (budget_[0] > 0) S += B - product(B, product(P, B));
     }
     if (budget_[0] == 0) return true;
     S = Eigen::MatrixXd(0.5 * (S + S.transpose()));
@@ -148,14 +148,14 @@ class InteriorPoint {
     if (budget_[0] > 0) {
       Vector rhs = right(0);
       for (Index u = 0; u < U_ && budget_[1] > 0; ++u)
-        rhs -= problem_.B[static_cast<std::size_t>(u)] *
-               (P_[static_cast<std::size_t>(u) + 1] * right(u + 1));
-      d.x.row(0) = P_[0] * rhs;
+        rhs -= times(problem_.B[static_cast<std::size_t>(u)],
+                     times(P_[static_cast<std::size_t>(u) + 1], right(u + 1)));
+      d.x.row(0) = times(P_[0], rhs);
     }
     for (Index u = 0; u < U_ && budget_[1] > 0; ++u)
-      d.x.row(u + 1) =
-          P_[static_cast<std::size_t>(u) + 1] *
-          (right(u + 1) - problem_.B[static_cast<std::size_t>(u)] * d.x.row(0).transpose());
+      d.x.row(u + 1) = times(P_[static_cast<std::size_t>(u) + 1],
+                             Vector(right(u + 1) - times(problem_.B[static_cast<std::size_t>(u)],
+                                                         d.x.row(0).transpose())));
     for (Index b = 0; b <= U_; ++b)
       if (budget_[b] > 0)
         d.z.row(b) =

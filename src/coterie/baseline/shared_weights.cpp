@@ -9,6 +9,7 @@
 
 #include "coterie/baseline/shared_step.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/mtmkl/newton.hpp"
 
 namespace coterie {
@@ -72,7 +73,7 @@ class Model {
     for (Index t = 0; t < T_; ++t) {
       const std::size_t i = static_cast<std::size_t>(t);
       const Vector d = (theta.row(t) - x_.theta.row(t)).transpose();
-      m[t] += d.dot(x_.tasks[i].g + 0.5 * (B_[i] * d));
+      m[t] += d.dot(x_.tasks[i].g + 0.5 * times(B_[i], d));
     }
     return m;
   }
@@ -81,7 +82,8 @@ class Model {
     Matrix r(T_, M_);
     for (Index t = 0; t < T_; ++t) {
       const std::size_t i = static_cast<std::size_t>(t);
-      r.row(t) = x_.tasks[i].g.transpose() + (theta.row(t) - x_.theta.row(t)) * B_[i];
+      const Vector d = (theta.row(t) - x_.theta.row(t)).transpose();
+      r.row(t) = x_.tasks[i].g + times(B_[i], d);
     }
     return r;
   }
@@ -90,7 +92,7 @@ class Model {
   Quadratic sum_of(const Vector& c, const Matrix& theta) const {
     Quadratic sum{Vector::Zero(M_), Matrix::Zero(M_, M_)};
     for (Index t = 0; t < T_; ++t) sum.B += c[t] * B_[static_cast<std::size_t>(t)];
-    sum.c = gradients_at(theta).transpose() * c - sum.B * theta.row(0).transpose();
+    sum.c = times(gradients_at(theta).transpose(), c) - times(sum.B, theta.row(0).transpose());
     return sum;
   }
 
@@ -116,7 +118,7 @@ class Model {
     if (std::isfinite(there.value)) {
       there.r = gradients_at(theta);
       there.c = power_weights(there.m, shape_.power);
-      there.slope = there.r.transpose() * there.c;
+      there.slope = times(there.r.transpose(), there.c);
       there.gap = there.slope.dot(theta.row(0).transpose()) - there.slope.minCoeff();
     }
     there.theta = std::move(theta);
@@ -130,10 +132,11 @@ class Model {
     There at = look(x_.theta);
     for (int iteration = 0; iteration < 50 && at.gap > tolerance; ++iteration) {
       Quadratic model = sum_of(at.c, at.theta);
-      Matrix bend = at.r.transpose() * ((p - 1) * at.c.cwiseQuotient(at.m)).asDiagonal() * at.r;
+      const Matrix scaled = ((p - 1) * at.c.cwiseQuotient(at.m)).asDiagonal() * at.r;
+      Matrix bend = product(at.r.transpose(), scaled);
       bend -= (p - 1) / at.value * at.slope * at.slope.transpose();
       model.B += bend;
-      model.c -= bend * at.theta.row(0).transpose();
+      model.c -= times(bend, at.theta.row(0).transpose());
       const Matrix next = minimiser_in_common(model, 0.1 * tolerance);
       const double promised = at.slope.dot((at.theta.row(0) - next.row(0)).transpose());
       bool better = false;

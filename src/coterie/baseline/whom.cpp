@@ -14,6 +14,7 @@
 #include "coterie/baseline/linear_proof.hpp"
 #include "coterie/baseline/partition.hpp"
 #include "coterie/math/clip.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/math/random.hpp"
@@ -38,7 +39,8 @@ class GroupTraceNorms final : public Penalty {
     for (const Members& g : groups_) {
       const Svd svd = svd_of(Z(g, Eigen::all).transpose());  // tall: quicker
       const Vector sigma = prox_box_norm(svd.sigma, 2 * lambda_ * step, box);
-      W(g, Eigen::all) = svd.V * sigma.asDiagonal() * svd.U.transpose();
+      const Matrix scaled = svd.V * sigma.asDiagonal();
+      W(g, Eigen::all) = product(scaled, svd.U.transpose());
     }
     return W;
   }
@@ -92,7 +94,7 @@ using SetFunction = std::function<double(const Members&)>;
 // Rows in an orthonormal basis of their span: at most T columns, and singular values as before for every set of rows.
 Matrix compact(const Matrix& W) {
   if (W.cols() <= W.rows()) return W;
-  return W * orthonormal(W.transpose());
+  return product(W, orthonormal(W.transpose()));
 }
 
 SetFunction squared_trace_norm(const Matrix& W) {
@@ -208,7 +210,7 @@ Groups merge(Groups groups, Index G, const SetFunction& h, const KeepGoing& keep
 Groups kmeans_groups(const Matrix& W, Index G, Index seed) {
   const Vector norm = W.rowwise().norm().cwiseMax(std::numeric_limits<double>::min());
   const Matrix directions = norm.cwiseInverse().asDiagonal() * W;
-  const Matrix cosines = directions * directions.transpose();
+  const Matrix cosines = product(directions, directions.transpose());
   constexpr Index restarts = 20;
   return groups_of(
       kmeans(cosines.cwiseAbs2(), G, restarts, static_cast<std::uint64_t>(seed)).label);

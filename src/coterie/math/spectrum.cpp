@@ -5,6 +5,8 @@
 #include <Eigen/SVD>
 #include <algorithm>
 
+#include "coterie/math/dense.hpp"
+
 namespace coterie {
 
 Svd svd_of(const Eigen::MatrixXd& A) {
@@ -23,6 +25,12 @@ Spectrum spectrum_of(const Eigen::MatrixXd& A) {
 
 Vector eigenvalues(const Eigen::MatrixXd& A) {
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(A, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+Matrix spectral_product(const Eigen::MatrixXd& V, const Vector& factor, const Matrix& X) {
+  Matrix along = product(V.transpose(), X);
+  along.array().colwise() *= factor.array();
+  return product(V, along);
 }
 
 Eigen::MatrixXd orthonormal(const Eigen::MatrixXd& A) {

@@ -22,6 +22,9 @@ struct Spectrum {
 Spectrum spectrum_of(const Eigen::MatrixXd& A);
 Vector eigenvalues(const Eigen::MatrixXd& A);
 
+// V diag(factor) V' X: a function of the symmetric matrix with eigenvectors V, times X.
+Matrix spectral_product(const Eigen::MatrixXd& V, const Vector& factor, const Matrix& X);
+
 // As many orthonormal columns as A has, at most as many as it has rows, in whose span the columns of A lie.
 Eigen::MatrixXd orthonormal(const Eigen::MatrixXd& A);
 

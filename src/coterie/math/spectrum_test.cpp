@@ -52,6 +52,18 @@ TEST(Spectrum, EigenvaluesAndVectorsMakeTheMatrix) {
   }
 }
 
+TEST(Spectrum, AFunctionOfAMatrixActsOnItsEigenvalues) {
+  Random random(4);
+  Eigen::MatrixXd A = random_matrix(random, 6, 6);
+  A += Eigen::MatrixXd(A.transpose());
+  const Matrix X = random_matrix(random, 6, 4);
+  const Spectrum spectrum = spectrum_of(A);
+  const Matrix once = spectral_product(spectrum.vectors, spectrum.values, X);
+  EXPECT_LE((once - A * X).norm(), 1e-13);
+  const Matrix twice = spectral_product(spectrum.vectors, spectrum.values.cwiseAbs2(), X);
+  EXPECT_LE((twice - A * once).norm(), 1e-12);
+}
+
 TEST(Spectrum, AnOrthonormalBasisHoldsTheColumns) {
   Random random(3);
   for (const auto& [rows, columns] :

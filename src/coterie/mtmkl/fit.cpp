@@ -1,6 +1,5 @@
 #include "coterie/mtmkl/fit.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "coterie/kernel/single_threaded_blas.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/mtmkl/newton.hpp"
 #include "coterie/mtmkl/parts.hpp"
@@ -206,7 +206,8 @@ double lambda_max(const MtmklProblem& problem, const Fit& common, const KeepGoin
       L(t, s) -= edge.weight;
       L(s, t) -= edge.weight;
     }
-    const Eigen::MatrixXd x = L.llt().solve(right);
+    cholesky(L);
+    const Eigen::MatrixXd x = cholesky_solve(L, std::move(right));
     for (const Edge& edge : problem.graph) {
       const Index t = place[static_cast<std::size_t>(edge.t)];
       const Index s = place[static_cast<std::size_t>(edge.s)];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coterie/math/dense.hpp"
+
 namespace coterie {
 
 namespace {
@@ -28,8 +30,8 @@ bool GroupMoves::factorise(const NewtonMatrix& H, const Groups& groups) {
   double ridge = 1e-12;
   for (int attempt = 0; attempt < 6; ++attempt, ridge *= 100) {
     matrix_.diagonal().array() += ridge;
-    llt_.compute(matrix_);
-    if (llt_.info() == Eigen::Success) break;
+    factor_ = matrix_;
+    if (cholesky(factor_)) break;
   }
   return true;
 }
@@ -169,7 +171,8 @@ void GroupMoves::add_solution(const Groups& groups, const Matrix& x, Matrix& y) 
             x(t, basis.kernels[k]) - (basis.pivot >= 0 ? basis.share[k] * x(t, basis.pivot) : 0);
   }
   solution_.array() *= scale_.array();
-  llt_.solveInPlace(solution_);
+  solve_lower(factor_, solution_);
+  solve_lower_transposed(factor_, solution_);
   solution_.array() *= scale_.array();
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Basis& basis = basis_[g];

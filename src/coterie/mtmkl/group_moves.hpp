@@ -2,7 +2,6 @@
 // that are free in every member, without the pivot, which yields to them. With every task a group of its own this is (35) itself.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <vector>
 
 #include "coterie/mtmkl/newton_matrix.hpp"
@@ -38,7 +37,7 @@ class GroupMoves {
   Matrix mean_;                  // groups x padded M, of theta
   Eigen::MatrixXd matrix_;       // the lower half
   Vector scale_;                 // of its unknowns
-  Eigen::LLT<Eigen::MatrixXd> llt_;
+  Eigen::MatrixXd factor_;
   Vector solution_;
   Eigen::RowVectorXd d_;           // between the means of a pair
   std::vector<double> d_a_, d_b_;  // along the moves of its ends

@@ -1,6 +1,6 @@
 #include "coterie/mtmkl/newton_matrix.hpp"
 
-#include <Eigen/Cholesky>
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 
@@ -40,9 +40,10 @@ Matrix NewtonMatrix::own_inverse(Index t) const {
     normal[i] = faces.normal(t, kernel(i));
   }
   A.diagonal().array() += 1e-12 * A.diagonal().sum() + 1e-300;
-  Eigen::MatrixXd inverse = A.llt().solve(Eigen::MatrixXd::Identity(n, n));
+  cholesky(A);
+  Eigen::MatrixXd inverse = cholesky_inverse(A);
   if (faces.pivot[static_cast<std::size_t>(t)] >= 0) {
-    const Vector q = inverse * normal;
+    const Vector q = times(inverse, normal);
     inverse -= q * q.transpose() / normal.dot(q);
   }
   Matrix own = Matrix::Zero(M, M);

@@ -1,7 +1,8 @@
 #include "coterie/mtmkl/objective.hpp"
 
-#include <Eigen/Cholesky>
 #include <utility>
+
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 
@@ -52,7 +53,7 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
   if (std::ssize(free) <= kept) state.A = lower_half(K, at(state.support, free));
   pool.give_back(K.take_back());
   K.products(state.support, state.support, beta.data(), state.K_beta);
-  state.g = -0.5 * state.K_beta.transpose() * beta(state.support);
+  state.g = -0.5 * times(state.K_beta.transpose(), Vector(beta(state.support)));
   return state;
 }
 
@@ -72,16 +73,15 @@ void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
   }
   // A may be singular (duplicate samples, linear kernels with few features): the ridge keeps H finite there.
   A.diagonal().array() += 1e-8 * A.trace() / static_cast<double>(F);
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(A);
-  if (factor.info() != Eigen::Success) return;
+  if (!cholesky(A)) return;
   Eigen::MatrixXd half(F, M + 1);
   half.leftCols(M) = state.K_beta(in_support, Eigen::all);
   half.col(M).setOnes();
-  factor.matrixL().solveInPlace(half);
-  const Vector along = half.leftCols(M).transpose() * half.col(M) / half.col(M).squaredNorm();
+  solve_lower(A, half);
+  const Vector along = times(half.leftCols(M).transpose(), half.col(M)) / half.col(M).squaredNorm();
   half.leftCols(M) -= half.col(M) * along.transpose();
-  state.H.noalias() = half.leftCols(M).transpose() * half.leftCols(M);
-  factor.matrixU().solveInPlace(half.leftCols(M));
+  state.H = product(half.leftCols(M).transpose(), half.leftCols(M));
+  solve_lower_transposed(A, half.leftCols(M));
   state.drift = -half.leftCols(M);
   state.free = at(task.gram().samples(), places);
 }
@@ -89,7 +89,7 @@ void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
 Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step) {
   if (state.free.empty()) return state.svm.alpha;
   Vector all = task.spread(state.svm.alpha);
-  const Vector drift = state.drift * step;
+  const Vector drift = times(state.drift, step);
   for (std::size_t k = 0; k < state.free.size(); ++k)
     all[state.free[k]] += task.y_of(state.free[k]) * drift[static_cast<Index>(k)];
   return all(task.gram().samples());
@@ -109,7 +109,7 @@ Vector gradient(const MtmklProblem& problem, Index t, ConstVectorRef alpha,
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = static_cast<Index>(k);
   Matrix K_beta;
   K.products(places, places, beta.data(), K_beta);
-  return -0.5 * K_beta.transpose() * beta;
+  return -0.5 * times(K_beta.transpose(), beta);
 }
 
 }  // namespace coterie

@@ -1,10 +1,10 @@
 #include "coterie/mtmkl/theta_step.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "coterie/math/dense.hpp"
 #include "coterie/mtmkl/smoothed_newton.hpp"
 
 namespace coterie {
@@ -54,7 +54,7 @@ class Admm {
     const Matrix old = s_.theta;
     for (Index t = fixed_; t < T_; ++t) {
       const Vector rhs = (right.row(t) + s_.rho * degree_[t] * old.row(t)).transpose();
-      s_.theta.row(t) = inverse_[index(t)] * rhs;
+      s_.theta.row(t) = times(inverse_[index(t)], rhs);
     }
     edges();
     for (Index t = fixed_; t < T_; ++t)
@@ -95,7 +95,8 @@ class Admm {
     for (Index t = fixed_; t < T_; ++t) {
       Eigen::MatrixXd A = problem_.B[index(t)];
       A.diagonal().array() += s_.rho * (degree_[t] + 1);
-      inverse_[index(t)] = A.llt().solve(Eigen::MatrixXd::Identity(M_, M_));
+      cholesky(A);
+      inverse_[index(t)] = cholesky_inverse(A);
     }
     drive_ = pull(problem_.graph, s_.nu, T_);
   }

@@ -1,8 +1,9 @@
 #include "coterie/stats/coupling.hpp"
 
-#include <Eigen/Cholesky>
 #include <cassert>
 #include <cmath>
+
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 
@@ -13,7 +14,7 @@ Vector couple_pairs(ConstMatrixRef r) {
   assert(r.rows() == r.cols() && r.rows() > 0);
   constexpr double ridge = 1e-10;
   const Index classes = r.rows();
-  Matrix Q = Matrix::Ones(classes, classes);
+  Eigen::MatrixXd Q = Eigen::MatrixXd::Ones(classes, classes);
   Q.diagonal().array() += ridge;
   for (Index i = 0; i < classes; ++i) {
     for (Index j = 0; j < i; ++j) {
@@ -23,7 +24,8 @@ Vector couple_pairs(ConstMatrixRef r) {
       Q(i, j) -= r(i, j) * r(j, i);  // the lower half is all that is read
     }
   }
-  const Vector p = Q.llt().solve(Vector::Ones(classes));
+  cholesky(Q);
+  const Vector p = cholesky_solve(Q, Vector(Vector::Ones(classes)));
   return normalise_probabilities(p.cwiseMax(0.0));
 }
 

@@ -1,6 +1,5 @@
 #include "coterie/svm/svm.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "coterie/math/dense.hpp"
 #include "coterie/math/lanes.hpp"
 
 namespace coterie {
@@ -331,10 +331,11 @@ bool DualSolver::newton_step(const std::vector<Index>& free) {
   Vector d;
   double ridge = 1e-12 * (1e-300 + A.trace() / static_cast<double>(size));
   while (true) {
-    Eigen::LLT<Eigen::MatrixXd> factor(A + ridge * Matrix::Identity(size, size));
-    if (factor.info() == Eigen::Success) {
-      const Vector a = factor.solve(e);
-      const Vector c = factor.solve(ones);
+    Eigen::MatrixXd L = A;
+    L.diagonal().array() += ridge;
+    if (cholesky(L)) {
+      const Vector a = cholesky_solve(L, e);
+      const Vector c = cholesky_solve(L, ones);
       d = (a.sum() / c.sum()) * c - a;
       if (d.allFinite()) break;
     }
@@ -344,7 +345,7 @@ bool DualSolver::newton_step(const std::vector<Index>& free) {
   d.array() -= d.mean();  // the sum is kept to rounding
   const double slope = e.dot(d);
   if (!(slope < 0)) return true;
-  const double curvature = d.dot(A * d);
+  const double curvature = d.dot(times(A, d));
   double length = curvature > 0 ? -slope / curvature : infinity;
   const double full = length;
   Index hit = -1;
