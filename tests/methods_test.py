@@ -365,6 +365,15 @@ def test_one_column_of_large_numbers_does_not_stop_the_others(coterie, method):
     coterie("verify", "m.h5", "d.csv")
 
 
+@pytest.mark.parametrize("lambda2", ["1e-11", "1e-12", "1e-14", "1e-16", "1"])
+def test_coclus_of_one_column_verifies(coterie, lambda2):
+    """Two more columns are constant: Q has one direction, and the others that the measure counts are any; `verify` took rounding for one of them."""
+    rows = small_rows(tasks=TASKS[:3], n=12, features=1)
+    coterie.write("d.csv", csv_text([[row[0], 1, 2, *row[1:]] for row in rows]))
+    train(coterie, "coclus", "--parameters", f"lambda2={lambda2}")
+    coterie("verify", "m.h5", "d.csv")
+
+
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_coclus_takes_few_steps_whatever_the_units(coterie, loss):
     """Its convex problems used to take thousands of iterations each where one column is large, and none of them ended."""
