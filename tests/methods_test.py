@@ -382,3 +382,16 @@ def test_coclus_takes_few_steps_whatever_the_units(coterie, loss):
     fit = train(coterie, "coclus", "--scale", "none", "--loss", loss, "--parameters", "lambda1=10 lambda2=10 ridge=1e-4", "--max-steps", "30", code=None)
     assert fit["status"] == "converged"
     coterie("verify", "m.h5", "d.csv")
+
+
+@pytest.mark.parametrize("method, path, value, says", [
+    ("coclus", "/certificate/dual", 0.1, "the dual value 0.1 is stated, and there is none"),
+    ("metag", "/tasks/C", 2, "has C = 2, and metag has no C"),
+    ("whom", "/certificate/lambda", 0.5, "states a lambda or lambda_max, which whom has not"),
+    ("stl", "/certificate/lambda_max", 0.5, "states a lambda or lambda_max, which stl has not"),
+    ("uniform", "/training_data/rows", 81, "the training data has 80 rows, not 81 as stated"),
+])
+def test_numbers_that_no_proof_needs_are_checked(data, method, path, value, says):
+    train(data, method)
+    reseal(data.folder / "m.h5", lambda file: file[path].__setitem__(..., value))
+    assert says in data("verify", "m.h5", "d.csv", code=1).err

@@ -823,6 +823,8 @@ void compare_stationary(const Certificate& stated, double tolerance, Real primal
   };
   find(!(check.primal_difference <= allowed),
        fmt::format("the objective is {:.10g}, not {:.10g} as stated", check.primal, stated.primal));
+  find(stated.dual != check.dual,
+       fmt::format("the dual value {:.10g} is stated, and there is none", stated.dual));
   find(!(std::abs(check.gap - stated.gap) <= 2 * allowed),
        fmt::format("a step may still gain {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
   if (stated.bound > tolerance)
@@ -972,6 +974,10 @@ Verification verify_linear(const Model& given, const Dataset& data,
     claim = Claim::stationary;
     charge = charge_coclus(p, stated, losses.Z);
   }
+  for (const TaskModel& task : model.tasks)
+    if (task.C != 1)
+      check.findings.push_back(
+          fmt::format("task '{}' has C = {}, and {} has no C", task.name, task.C, method));
   if (model.certificate.claim != claim)
     check.findings.push_back(fmt::format("the model claims '{}', which is not what {} can prove",
                                          to_string(model.certificate.claim), method));

@@ -167,10 +167,21 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   return check;
 }
 
-}  // namespace
+// What no proof needs, but the file states.
+void check_other_numbers(const Model& model, const Dataset& data, Verification& check) {
+  if (model.extensions.empty() && model.training_rows != data.X.rows())
+    check.findings.push_back(fmt::format("the training data has {} rows, not {} as stated",
+                                         data.X.rows(), model.training_rows));
+  const Method& method = method_named(model.settings.method);
+  if (method.name == "coterie") return;
+  const Certificate& proof = model.certificate;
+  if (proof.lambda_max != 0 || (method.family == Method::Family::linear && proof.lambda != 0))
+    check.findings.push_back(fmt::format(
+        "the certificate states a lambda or lambda_max, which {} has not", method.name));
+}
 
-Verification verify_method(const Model& model, const Dataset& data,
-                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+Verification verify_proof(const Model& model, const Dataset& data,
+                          const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   const Method& method = method_named(model.settings.method);
   const Parameters values = parameters_of(model.settings);
   if (method.family == Method::Family::linear)
@@ -187,6 +198,15 @@ Verification verify_method(const Model& model, const Dataset& data,
   if (model.certificate.claim != (convex ? Claim::optimum : Claim::stationary))
     check.findings.push_back(fmt::format("the proof claims '{}', which {} cannot",
                                          to_string(model.certificate.claim), method.name));
+  return check;
+}
+
+}  // namespace
+
+Verification verify_method(const Model& model, const Dataset& data,
+                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+  Verification check = verify_proof(model, data, precomputed, progress);
+  check_other_numbers(model, data, check);
   return check;
 }
 
