@@ -352,3 +352,46 @@ def test_clusters_that_nothing_proves_are_listed(data):
         assert "there are 3 groups, more than the 2 of the settings" in data("verify", "m.h5", "d.csv", code=1).err
     train(data, "flexclus")
     assert data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"] == []
+
+
+@pytest.mark.parametrize("method", LINEAR)
+def test_one_column_of_large_numbers_does_not_stop_the_others(coterie, method):
+    """Not scaled, one column has a curvature a billion times that of the others. The optimum is still found, in the steps that scaled data takes."""
+    rows = small_rows(tasks=TASKS, n=20, features=5)
+    coterie.write("d.csv", csv_text([[3e4 * float(row[0]), *row[1:]] for row in rows]))
+    parameters = {"coclus": "lambda2=10 ridge=1e-4", "metag": "lambda=1 ridge=0.1", "flexclus": "lambda1=1 lambda3=10"}.get(method, "lambda=0.01")
+    fit = train(coterie, method, "--scale", "none", "--parameters", parameters, code=None)
+    assert fit["status"] == "converged"
+    coterie("verify", "m.h5", "d.csv")
+
+
+@pytest.mark.parametrize("lambda2", ["1e-11", "1e-12", "1e-14", "1e-16", "1"])
+def test_coclus_of_one_column_verifies(coterie, lambda2):
+    """Two more columns are constant: Q has one direction, and the others that the measure counts are any; `verify` took rounding for one of them."""
+    rows = small_rows(tasks=TASKS[:3], n=12, features=1)
+    coterie.write("d.csv", csv_text([[row[0], 1, 2, *row[1:]] for row in rows]))
+    train(coterie, "coclus", "--parameters", f"lambda2={lambda2}")
+    coterie("verify", "m.h5", "d.csv")
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_coclus_takes_few_steps_whatever_the_units(coterie, loss):
+    """Its convex problems used to take thousands of iterations each where one column is large, and none of them ended."""
+    rows = small_rows(tasks=TASKS, n=24, features=3)
+    coterie.write("d.csv", csv_text([[1e6 * float(row[0]), *row[1:]] for row in rows]))
+    fit = train(coterie, "coclus", "--scale", "none", "--loss", loss, "--parameters", "lambda1=10 lambda2=10 ridge=1e-4", "--max-steps", "30", code=None)
+    assert fit["status"] == "converged"
+    coterie("verify", "m.h5", "d.csv")
+
+
+@pytest.mark.parametrize("method, path, value, says", [
+    ("coclus", "/certificate/dual", 0.1, "the dual value 0.1 is stated, and there is none"),
+    ("metag", "/tasks/C", 2, "has C = 2, and metag has no C"),
+    ("whom", "/certificate/lambda", 0.5, "states a lambda or lambda_max, which whom has not"),
+    ("stl", "/certificate/lambda_max", 0.5, "states a lambda or lambda_max, which stl has not"),
+    ("uniform", "/training_data/rows", 81, "the training data has 80 rows, not 81 as stated"),
+])
+def test_numbers_that_no_proof_needs_are_checked(data, method, path, value, says):
+    train(data, method)
+    reseal(data.folder / "m.h5", lambda file: file[path].__setitem__(..., value))
+    assert says in data("verify", "m.h5", "d.csv", code=1).err

@@ -9,6 +9,7 @@
 
 #include "coterie/baseline/linear_proof.hpp"
 #include "coterie/baseline/partition.hpp"
+#include "coterie/math/anderson.hpp"
 #include "coterie/math/dense.hpp"
 #include "coterie/math/kmeans.hpp"
 #include "coterie/math/spectrum.hpp"
@@ -111,18 +112,24 @@ class Majorant final : public Penalty {
   // Eigenvalues of S are off by a multiple of the largest, and so are the directions kept from orthonormal.
   PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
     const double roundings = 64 * static_cast<double>(W.rows() + W.cols()) * unit_roundoff;
-    const double least = outside_.values[0];
-    double largest = outside_.values[W.rows() - 1];
-    if (V_.size() > 0) largest = std::max(largest, inside_.values[W.rows() - 1]);
+    const double least = outside_.values[0], largest = largest_of_S();
     const double spread = largest / least;
     return {{value(W), roundings * spread * W.squaredNorm() / least},
             {conjugate(Z, 0), roundings * largest * Z.squaredNorm()},
             (1 + roundings) * largest / 4,
             1 / least};
   }
+  std::optional<Spread> quadratic() const override {
+    return Spread{2 / largest_of_S(), 2 / outside_.values[0]};
+  }
+  Matrix gradient(const Matrix& W) const override { return 2 * S_inverse(W); }
   Matrix P(const Matrix& W) const { return inverse_A(S_inverse(W)); }
 
  private:
+  double largest_of_S() const {
+    const double outside = outside_.values[outside_.values.size() - 1];
+    return V_.size() > 0 ? std::max(outside, inside_.values[inside_.values.size() - 1]) : outside;
+  }
   Matrix inverse_A(const Matrix& X) const {
     return inverse_centred_ * X + (inverse_free_ - inverse_centred_) * row_means(X);
   }
@@ -226,11 +233,27 @@ class Descent {
     return at(fit.W, penalty.P(fit.W), fit.b);
   }
 
+  // A step from `point` led to `next`. Where lambda2 is far above rho such steps are short and alike: the point that Anderson's
+  // acceleration sees from them is taken if it is lower.
+  Point beyond(const Point& point, Point next, Anderson& anderson) const {
+    const Index d = problem_.d();
+    const auto joined = [](const Point& x) {
+      Matrix all(x.W.rows(), 2 * x.W.cols() + 1);
+      all << x.W, x.P, x.b;
+      return all;
+    };
+    const Matrix far = anderson.next(joined(point), joined(next));
+    Point faster = at(far.leftCols(d), far.middleCols(d, d), far.col(2 * d));
+    return faster.F < next.F ? faster : next;
+  }
+
  private:
   LinearSettings rough(double gap_tolerance) const {
     LinearSettings settings = settings_;
     settings.gap_tolerance = gap_tolerance;
     settings.bounded = false;
+    settings.max_steps =
+        std::min<Index>(settings.max_steps, 30);  // more are taken by rounding only
     return settings;
   }
 
@@ -359,6 +382,7 @@ LinearFit fit_coclus(const LinearProblem& problem, const CoclusParameters& param
     }
     Status status = Status::converged;
     Index step = 0;
+    Anderson anderson(5);
     for (int misled = 0;; ++step) {
       if (!descent.report({.outer_step = step,
                            .primal = now.F,
@@ -385,7 +409,7 @@ LinearFit fit_coclus(const LinearProblem& problem, const CoclusParameters& param
         status = descent.stopped ? Status::stopped : Status::stalled;
         break;
       }
-      now = std::move(next);
+      now = descent.beyond(now, std::move(next), anderson);
       status = Status::converged;
     }
     fit.steps += step;

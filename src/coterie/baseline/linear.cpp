@@ -155,11 +155,11 @@ struct Quadratic {
     cholesky(L, keep_going);
   }
   // argmin q(w) + rho/2 ||w - v||^2 with the rho of L
-  Vector prox(const Vector& v, double rho) const {
-    const Vector right = rho * v + p;
-    if (!wide()) return cholesky_solve(L, right);
-    return (right - coterie::times(A.transpose(), cholesky_solve(L, coterie::times(A, right)))) /
-           rho;
+  Vector prox(const Vector& v, double rho) const { return divided(rho * v + p, rho); }
+  // (A'A + rho I)^-1 x
+  Vector divided(const Vector& x, double rho) const {
+    if (!wide()) return cholesky_solve(L, x);
+    return (x - coterie::times(A.transpose(), cholesky_solve(L, coterie::times(A, x)))) / rho;
   }
 };
 
@@ -203,22 +203,82 @@ Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point
 //   gap = R(Z) + R*(-grad q(Z)) + <grad q(Z), Z>
 //
 // rho decides which directions are slow: those where the curvatures of q and R are both far above it, or both far below. A tenth of the
-// mean curvature of q takes tens of iterations over ten decades of R, so nothing adapts it.
+// mean curvature of q takes tens of iterations over ten decades of R. One column of large numbers makes that mean, and both curvatures
+// of all others are far below: where iterations do not end, rho falls.
 struct ModelOptimum {
   Matrix W;
   double penalty = 0;  // R(W)
   double change = 0;   // of model and penalty, from the point where the model was made
 };
 
+// The same where R is quadratic, by conjugate gradients on  A'A W + grad R(W) = p,  preconditioned by A'A + rho I with rho amid the
+// curvatures of R: curvatures of q, however far apart, do not matter.
+ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalty,
+                                      const Point& from, const Matrix& gradient, double target,
+                                      double slack, int threads, const KeepGoing& keep_going) {
+  constexpr Index limit = 2000, every = 5;
+  const Index T = gradient.rows();
+  const Penalty::Spread spread = *penalty.quadratic();
+  const double rho = std::sqrt(spread.least) * std::sqrt(spread.largest);
+  const auto by_task = [&](const Matrix& X, auto f) {
+    Matrix out(X.rows(), X.cols());
+    parallel_for(T, threads,
+                 [&](Index t) { out.row(t) = f(q[at(t)], X.row(t).transpose()).transpose(); });
+    return out;
+  };
+  const auto times = [](const Quadratic& task, const Vector& x) { return task.times(x); };
+  const auto divided = [rho](const Quadratic& task, const Vector& x) {
+    return task.divided(x, rho);
+  };
+  parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho, keep_going); });
+
+  ModelOptimum optimum;
+  Matrix step = Matrix::Zero(T, gradient.cols());
+  Matrix residual = -gradient - penalty.gradient(from.W), next = by_task(residual, divided);
+  Matrix direction = next;
+  double size = residual.cwiseProduct(next).sum();
+  const double first = size;
+  for (Index iteration = 1;; ++iteration) {
+    ask(keep_going);
+    const Matrix image = by_task(direction, times) + penalty.gradient(direction);
+    const double length = size / direction.cwiseProduct(image).sum();
+    const bool moves = std::isfinite(length) && length > 0;
+    if (moves) {
+      step += length * direction;
+      residual -= length * image;
+      next = by_task(residual, divided);
+    }
+    const double size_before = std::exchange(size, residual.cwiseProduct(next).sum());
+    const bool last = !moves || iteration == limit || !(size > epsilon * epsilon * first);
+    if (iteration % every == 0 || last) {
+      const Matrix slope = gradient + by_task(step, times);
+      optimum.W = from.W + step;
+      optimum.penalty = penalty.value(optimum.W);
+      optimum.change =
+          (gradient + slope).cwiseProduct(step).sum() / 2 + optimum.penalty - from.penalty;
+      const double gap =
+          optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(optimum.W).sum();
+      if ((gap <= target && optimum.change < 0) || last) return optimum;
+    }
+    direction = next + size / size_before * direction;
+  }
+}
+
 ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const Point& from,
                             const Matrix& gradient, double target, double slack, int threads,
                             const KeepGoing& keep_going) {
-  constexpr Index limit = 2000, every = 5;
+  if (penalty.quadratic())
+    return minimise_quadratic_model(q, penalty, from, gradient, target, slack, threads, keep_going);
+  constexpr Index limit = 2000, every = 5, patience = 200;
+  constexpr double fall = 1.0 / 30;
   const Index T = gradient.rows();
   double curvature = 0;
   for (const Quadratic& task : q) curvature += task.A.squaredNorm();
-  const double rho = curvature > 0 ? 0.1 * curvature / static_cast<double>(gradient.size()) : 1;
-  parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho, keep_going); });
+  double rho = curvature > 0 ? 0.1 * curvature / static_cast<double>(gradient.size()) : 1;
+  const auto factorise = [&] {
+    parallel_for(T, threads, [&](Index t) { q[at(t)].factorise(rho, keep_going); });
+  };
+  factorise();
 
   ModelOptimum optimum;
   Anderson anderson(10);
@@ -253,6 +313,15 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
       const double gap =
           optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(Z).sum();
       if ((gap <= target && optimum.change < 0) || last) return optimum;
+    }
+    if (iteration % patience == 0) {  // `slope` is that of this Z
+      rho *= fall;
+      factorise();
+      anderson.forget();
+      plain.resize(0, 0);
+      shortest = std::numeric_limits<double>::infinity();
+      V = Z + slope / rho;
+      continue;
     }
     plain = V + residual;
     V = anderson.next(V, plain);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "coterie/baseline/loss.hpp"
@@ -102,6 +103,12 @@ class Penalty {
   virtual double conjugate(const Matrix& Z, double slack) = 0;
   // Both values with their rounding. A bound of R* is that of the last call of conjugate(), whose Z was this one but for rounding.
   virtual PenaltyProof prove(const Matrix& W, const Matrix& Z) = 0;
+  // Of a quadratic penalty, R(W) = 1/2 <W, gradient(W)>: the least and the largest eigenvalue of its gradient. Others have none.
+  struct Spread {
+    double least = 0, largest = 0;
+  };
+  virtual std::optional<Spread> quadratic() const { return std::nullopt; }
+  virtual Matrix gradient(const Matrix& W) const { return W; }
 };
 
 // Proximal Newton: the losses by their curvature, the penalty as it is; a line search guards every step. W, b, primal, dual, gap, bound,

@@ -116,6 +116,8 @@ void check(const MetagParameters& p) {
   must(p.ridge > 0, "ridge", p.ridge, "> 0");
   must(p.levels >= 1, "levels", static_cast<double>(p.levels), ">= 1");
   must(p.ratio > 0, "ratio", p.ratio, "> 0");
+  const double last = p.lambda / std::pow(p.ratio, static_cast<double>(p.levels - 1));
+  must(p.lambda == 0 || last >= 1e-40, "lambda / ratio^(levels - 1)", last, ">= 1e-40");
 }
 
 // Tasks for which `alike` holds, pair by pair.

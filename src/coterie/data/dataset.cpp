@@ -245,6 +245,35 @@ Dataset cast_into_tasks(Samples samples, Casting casting) {
   return data;
 }
 
+Samples make_samples(Matrix X, const std::vector<std::string>& labels,
+                     const std::vector<std::string>& tasks, std::vector<std::string> features) {
+  Samples out;
+  const auto code_of = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) - names.begin();
+  };
+  for (const std::string& label : labels)
+    if (std::ranges::find(out.labels, label) == out.labels.end()) out.labels.push_back(label);
+  std::ranges::sort(out.labels, label_before);
+  for (const std::string& label : labels) out.label.push_back(code_of(out.labels, label));
+  for (const std::string& task : tasks) {
+    if (std::ranges::find(out.tasks, task) == out.tasks.end()) out.tasks.push_back(task);
+    out.task.push_back(code_of(out.tasks, task));
+  }
+  if (features.empty())
+    for (Index j = 1; j <= X.cols(); ++j) features.push_back(fmt::format("f{}", j));
+  if (std::ssize(features) != X.cols())
+    throw InputError(
+        fmt::format("X has {} columns, but {} features are named.", X.cols(), features.size()));
+  out.features = std::move(features);
+  out.X = std::move(X);
+  return out;
+}
+
+Dataset make_dataset(Matrix X, const std::vector<std::string>& labels,
+                     const std::vector<std::string>& tasks, Casting casting) {
+  return cast_into_tasks(make_samples(std::move(X), labels, tasks), casting);
+}
+
 void check_dataset(const Dataset& data) {
   if (data.X.rows() == 0) throw InputError("the data has no rows; there is nothing to learn from.");
   if (data.X.cols() == 0)

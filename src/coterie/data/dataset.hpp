@@ -53,6 +53,13 @@ std::optional<Casting> casting_from(const std::string& text);
 // Takes the samples by value to move X, not copy it.
 Dataset cast_into_tasks(Samples samples, Casting casting);
 
+// From numbers and names at hand: a row of X, its label and its task (no tasks: a single one). Features are f1, f2, .. unless named.
+Samples make_samples(Matrix X, const std::vector<std::string>& labels,
+                     const std::vector<std::string>& tasks = {},
+                     std::vector<std::string> features = {});
+Dataset make_dataset(Matrix X, const std::vector<std::string>& labels,
+                     const std::vector<std::string>& tasks = {}, Casting casting = Casting::binary);
+
 // Throws InputError unless every task has a name of its own and both classes, and every number is finite.
 void check_dataset(const Dataset& data);
 

@@ -41,7 +41,7 @@ SearchData search_data(const Dataset& data, const Settings& settings, const Extr
   const double bytes = static_cast<double>(folds) * linear_bytes(data, settings);
   if (bytes > memory_budget(run))
     throw InputError(
-        fmt::format("the folds of the method {} need about {}, more than the {} there are. Use "
+        fmt::format("the folds of `method` {} need about {}, more than the {} there are. Use "
                     "fewer `folds`, or `hold_out`.",
                     settings.method->name, bytes_text(bytes), bytes_text(memory_budget(run))));
   return search;
@@ -79,7 +79,7 @@ void check_selection(const SelectSettings& how) {
         "`solver`: select compares optima, which 'published' does not reach; it needs 'newton'.");
   if (how.coarse && !settings.method->walks_lambda())
     throw InputError(
-        fmt::format("`search` coarse goes along C and lambda, which the method {} has not; it "
+        fmt::format("`search` coarse goes along C and lambda, which `method` {} has not; it "
                     "needs `search` grid.",
                     settings.method->name));
   if (how.hold_out && !(*how.hold_out > 0 && *how.hold_out < 1))

@@ -54,7 +54,7 @@ MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& ru
     const double bytes = linear_bytes(data, settings);
     if (bytes > budget)
       throw InputError(fmt::format(
-          "the method {} needs about {} for the features of all tasks, more than the {} there are. "
+          "`method` {} needs about {} for the features of all tasks, more than the {} there are. "
           "Use fewer rows or features{}.",
           method.name, bytes_text(bytes), bytes_text(budget),
           settings.map.mapped ? ", or a smaller rank of `map`" : ""));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "coterie/model/model.hpp"
-#include "coterie/stats/scores.hpp"
 #include "coterie/model/prediction.hpp"
+#include "coterie/stats/scores.hpp"
 
 namespace coterie {
 

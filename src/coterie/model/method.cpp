@@ -24,14 +24,15 @@ namespace coterie {
 
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double tiny = std::numeric_limits<double>::min();
+// Of penalties: squares of them, and quotients with squares of features, stay numbers.
+constexpr double least_strength = 1e-40, most_strength = 1e40;
 constexpr const char* powers = "2^-10..2^10";
 constexpr auto linear_family = Method::Family::linear;
 
 Parameter positive(const std::string& name, double value, const std::string& help,
                    const std::string& grid = "") {
-  return {name, value, help, "a finite number > 0", tiny, inf, false, grid, true};
+  return {name,  value, help, "a number from 1e-40 to 1e40", least_strength, most_strength,
+          false, grid,  true};
 }
 
 Parameter count(const std::string& name, double value, const std::string& help,
@@ -173,7 +174,8 @@ Method cmtl() {
                      positive("mean", 1, "weight of the mean vector"),
                      positive("between", 1, "weight of differences between clusters"),
                      {"within", 10, "weight of differences within a cluster",
-                      "a finite number >= between", tiny, inf, false, "", true},
+                      "a number from between to 1e40", least_strength, most_strength, false, "",
+                      true},
                      {"centred", 1,
                       "1: differences are from the mean; 0: MALSAR's form, without a mean",
                       "0 or 1", 0, 1, true, ""},
@@ -288,8 +290,8 @@ Method metag() {
                               powers),
                      positive("ridge", 1e-3, "of all weights"),
                      count("levels", 1, "number of levels"),
-                     {"ratio", 2, "strength of a level over that of the next", "a number > 1",
-                      1 + 1e-9, inf, false, ""}},
+                     {"ratio", 2, "strength of a level over that of the next",
+                      "a number > 1, at most 1e40", 1 + 1e-9, most_strength, false, ""}},
       .fit_linear =
           [](const LinearProblem& problem, const Parameters& p, const LinearSettings& how,
              const LinearStart& start, const ProgressCallback& progress) {

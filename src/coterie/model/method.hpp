@@ -61,7 +61,7 @@ struct Method {
   Verify verify = nullptr;
 
   bool is_linear() const { return family == Family::linear; }
-  bool walks_lambda() const { return joint && !pools; }  // a search goes along lambda
+  bool walks_lambda() const { return joint && !pools; }        // a search goes along lambda
   bool is_main() const { return joint && !pools && !lambda; }  // the method of this library
 };
 

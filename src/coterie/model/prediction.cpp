@@ -218,9 +218,8 @@ double Predictions::probability(Index row) const {
   const auto& [number, position] = place[static_cast<std::size_t>(row)];
   const PartPredictions& part = parts[static_cast<std::size_t>(number)];
   if (!has_probability(part)) return std::numeric_limits<double>::quiet_NaN();
-  return part.probability(position, part.printed.empty()
-                                        ? 1
-                                        : part.printed[static_cast<std::size_t>(position)]);
+  return part.probability(
+      position, part.printed.empty() ? 1 : part.printed[static_cast<std::size_t>(position)]);
 }
 
 Predictions predict(const Model& model, const Samples& samples, const PredictSettings& settings) {

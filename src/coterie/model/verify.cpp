@@ -140,7 +140,7 @@ void check_links_of_all(const Model& model, const TaskGraph& graph, const Extens
 }  // namespace
 
 Verification verify_main(const Model& extended, const Dataset& data,
-                    const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);

@@ -36,8 +36,8 @@ Verification verify(const Model& model, const Dataset& data,
 
 // The check of the joint problem (1), for methods that are a form of it.
 Verification verify_main(const Model& model, const Dataset& data,
-                    const PrecomputedMatrices& precomputed = {},
-                    const VerifyProgress& progress = {});
+                         const PrecomputedMatrices& precomputed = {},
+                         const VerifyProgress& progress = {});
 
 inline constexpr double kMargin = 1e-9;
 

@@ -44,10 +44,16 @@ double moved(Real value, double distance) {
   return 2 * std::sqrt(std::max(0.0, small(value))) * distance + distance * distance;
 }
 
+// What singular values may be off by: every turn below rounds the rows that it turns.
+double error_of_singular_values(const Table& A) {
+  return (100 * static_cast<double>(A.rows() + 4) + static_cast<double>(A.cols())) * u_long *
+         length(A);
+}
+
 // A = sum_i sigma_i u_i v_i', descending: pairs of rows are turned until all are orthogonal; then they are the sigma_i v_i.
 struct Singular {
   Numbers sigma;  // as many as A has rows
-  Table u, v;     // a row each; v_i = 0 where sigma_i is
+  Table u, v;     // a row each; v_i = 0 where sigma_i is nothing but rounding
 };
 
 Singular singular(Table A) {
@@ -80,11 +86,12 @@ Singular singular(Table A) {
   for (Index i = 0; i < T; ++i) order.push_back(i);
   std::ranges::stable_sort(order, std::greater<>(), [&](Index i) { return product(A, i, A, i); });
   Singular out{{}, Table(T, T), Table::Zero(T, A.cols())};
+  const double noise = error_of_singular_values(A);
   for (Index i = 0; i < T; ++i) {
     const Index from = order[at(i)];
     out.sigma.push_back(std::sqrt(product(A, from, A, from)));
     out.u.row(i) = turns.row(from);
-    if (out.sigma.back() > 0) out.v.row(i) = A.row(from) / out.sigma.back();
+    if (out.sigma.back() > noise) out.v.row(i) = A.row(from) / out.sigma.back();
   }
   return out;
 }
@@ -95,12 +102,6 @@ Numbers singular_values(const Table& A) {
   Numbers sigma = singular(A.transpose()).sigma;
   sigma.resize(at(A.rows()), 0);
   return sigma;
-}
-
-// What they may be off by: every turn rounds the rows that it turns.
-double error_of_singular_values(const Table& A) {
-  return (100 * static_cast<double>(A.rows() + 4) + static_cast<double>(A.cols())) * u_long *
-         length(A);
 }
 
 // The problem that the model states, from raw data, and what it says is the answer.
@@ -822,6 +823,8 @@ void compare_stationary(const Certificate& stated, double tolerance, Real primal
   };
   find(!(check.primal_difference <= allowed),
        fmt::format("the objective is {:.10g}, not {:.10g} as stated", check.primal, stated.primal));
+  find(stated.dual != check.dual,
+       fmt::format("the dual value {:.10g} is stated, and there is none", stated.dual));
   find(!(std::abs(check.gap - stated.gap) <= 2 * allowed),
        fmt::format("a step may still gain {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
   if (stated.bound > tolerance)
@@ -964,6 +967,10 @@ Verification verify_linear(const Model& given, const Dataset& data,
   if (method.has_shared && stated.shared.rows() != stated.W.rows())
     throw InputError("The model does not hold the shared part of its weights.");
   const Charge charge = own.charge(stated, losses.Z, check);
+  for (const TaskModel& task : model.tasks)
+    if (task.C != 1)
+      check.findings.push_back(
+          fmt::format("task '{}' has C = {}, and {} has no C", task.name, task.C, method.name));
   if (model.certificate.claim != own.claim)
     check.findings.push_back(fmt::format("the model claims '{}', which is not what {} can prove",
                                          to_string(model.certificate.claim), method.name));

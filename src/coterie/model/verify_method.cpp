@@ -121,6 +121,19 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   return check;
 }
 
+// What no certificate needs, but the file states.
+void check_other_numbers(const Model& model, const Dataset& data, Verification& check) {
+  if (model.extensions.empty() && model.training_rows != data.X.rows())
+    check.findings.push_back(fmt::format("the training data has {} rows, not {} as stated",
+                                         data.X.rows(), model.training_rows));
+  const Method& method = *model.settings.method;
+  if (method.is_main()) return;
+  const Certificate& proof = model.certificate;
+  if (proof.lambda_max != 0 || (method.is_linear() && proof.lambda != 0))
+    check.findings.push_back(fmt::format(
+        "the certificate states a lambda or lambda_max, which {} has not", method.name));
+}
+
 }  // namespace
 
 Verification verify_joint(const Model& model, const Dataset& data,
@@ -179,10 +192,11 @@ Verification verify_pareto(const Model& model, const Dataset& data,
   return verify_shared(model, data, precomputed, progress, {1, power, false});
 }
 
-Verification verify(const Model& model, const Dataset& data,
-                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+Verification verify(const Model& model, const Dataset& data, const PrecomputedMatrices& precomputed,
+                    const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
   Verification check = method.verify(model, data, precomputed, progress);
+  check_other_numbers(model, data, check);
   if (method.is_linear()) return check;
   if (!method.is_main()) check_groups_apart(model, check);
   if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))

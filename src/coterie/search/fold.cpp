@@ -41,8 +41,9 @@ Fold make_fold(const SearchData& search, const Split& split, const Normalisation
   Fold fold;
   fold.split = split;
   fold.whole = whole.tasks;
-  fold.train.set = make_training_set(tasks_only(search.data, split.train), whole.scaling,
-                                     search.settings, search.extras);
+  fold.train.set =
+      make_training_set(tasks_only(search.data, split.train), {}, search.settings, search.extras);
+  fold.train.set.scaling = whole.scaling;
   Grams& grams = fold.train.grams;
   grams.kernels = whole.kernels;
   grams.tasks.resize(fold.whole.size());
