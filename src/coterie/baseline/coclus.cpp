@@ -237,13 +237,14 @@ class Descent {
   // acceleration sees from them is taken if it is lower.
   Point beyond(const Point& point, Point next, Anderson& anderson) const {
     const Index d = problem_.d();
-    const auto joined = [](const Point& x) {
-      Matrix all(x.W.rows(), 2 * x.W.cols() + 1);
-      all << x.W, x.P, x.b;
-      return all;
+    const auto joined = [d](const Point& x) {
+      Matrix both(x.W.rows(), 2 * d);
+      both << x.W, x.P;
+      return both;
     };
-    const Matrix far = anderson.next(joined(point), joined(next));
-    Point faster = at(far.leftCols(d), far.middleCols(d, d), far.col(2 * d));
+    const Matrix far = anderson.next(joined(point), joined(next)), W = far.leftCols(d);
+    const Point faster =
+        at(W, far.rightCols(d), best_biases(problem_, W, next.b, settings_.threads));
     return faster.F < next.F ? faster : next;
   }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <numeric>
 #include <set>
 
@@ -131,6 +132,47 @@ TEST(FeatureMap, StopsAtTheRankOfTheKernel) {
       map_features(X, first_rows(30), parse_kernels("gauss:64"), Vector::Ones(1), 1000, 1);
   EXPECT_LT(wide.map.rank(), 15);
   EXPECT_LE(wide.map.left, 1e-6);
+}
+
+// Features for the L that is given, and weights that coefficients stand for, are as near as they say: with 113 bits, in columns of 1e4 and 1.
+TEST(FeatureMap, ErrorsHoldInHigherPrecision) {
+  using Real = boost::multiprecision::cpp_bin_float_quad;
+  Matrix X = random_features(40, 3);
+  X.col(0) *= 1e4;
+  const std::vector<Kernel> kernels = parse_kernels("linear:raw poly:2:1:raw");
+  const Vector divisors = Vector::LinSpaced(2, 3, 7);
+  const auto kernel = [&](Index i, Index j) {
+    Real inner = 0;
+    for (Index k = 0; k < X.cols(); ++k) inner += Real(X(i, k)) * X(j, k);
+    return inner / (2 * divisors[0]) + (inner + 1) * (inner + 1) / (2 * divisors[1]);
+  };
+  for (const Index rank : {3, 9}) {
+    const auto [map, phi, error] = map_features(X, first_rows(40), kernels, divisors, rank, 1);
+    const Index r = map.rank();
+    double largest_share = 0;
+    for (Index i = 0; i < 40; ++i) {
+      std::vector<Real> exact;
+      Real off = 0;
+      for (Index p = 0; p < r; ++p) {
+        Real value = kernel(i, map.pivots[p]);
+        for (Index l = 0; l < p; ++l) value -= exact[l] * map.L(p, l);
+        exact.push_back(value / map.L(p, p));
+        off += (exact.back() - phi(i, p)) * (exact.back() - phi(i, p));
+      }
+      const double length = static_cast<double>(sqrt(off));
+      EXPECT_LE(length, error[i]);
+      EXPECT_LE(error[i], 1e-9 * phi.row(i).norm());
+      largest_share = std::max(largest_share, length / error[i]);
+    }
+    EXPECT_GE(largest_share, 1e-4);
+    const Vector w = random_features(r, 1, 5), a = coefficients_of(map, w);
+    const Vector allowed = weight_error_of(map) * w.cwiseAbs();
+    for (Index l = 0; l < r; ++l) {
+      Real sum = 0;
+      for (Index p = l; p < r; ++p) sum += Real(map.L(p, l)) * a[p];
+      EXPECT_LE(static_cast<double>(abs(sum - w[l])), allowed[l]);
+    }
+  }
 }
 
 TEST(FeatureMap, ThreadsChangeNoBit) {

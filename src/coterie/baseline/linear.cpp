@@ -368,6 +368,15 @@ Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& 
   return loss;
 }
 
+Vector best_biases(const LinearProblem& problem, const Matrix& W, Vector b, int threads) {
+  parallel_for(problem.T(), threads, [&](Index t) {
+    const Vector f = problem.X[at(t)] * W.row(t).transpose();
+    const Vector margin = problem.y[at(t)].array() * (f.array() + b[t]);
+    b[t] += best_bias_change(problem, t, margin);
+  });
+  return b;
+}
+
 DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
   std::vector<Vector> margin(problem.X.size());
   parallel_for(problem.T(), threads, [&](Index t) {

@@ -67,6 +67,9 @@ struct LinearStart {
 // Loss of every task at (W, b).
 Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads = 1);
 
+// The biases that are best for W, sought from b on.
+Vector best_biases(const LinearProblem& problem, const Matrix& W, Vector b, int threads = 1);
+
 // The pulls at (W, b), made to balance: what they prove of the losses, and their Z.
 struct DualPoint {
   double losses = 0;  // - sum_t sum_i c_ti phi*(-s_ti)

@@ -14,7 +14,10 @@ class RidgePenalty : public Penalty {
   PenaltyProof prove(const Matrix& W, const Matrix& Z) override {
     const double relative_error = static_cast<double>(W.size() + 4) * unit_roundoff;
     const double R = value(W), conjugate_R = conjugate(Z, 0);
-    return {{R, relative_error * R}, {conjugate_R, relative_error * conjugate_R}, 1 / (4 * kappa_)};
+    return {{R, relative_error * R},
+            {conjugate_R, relative_error * conjugate_R},
+            1 / (4 * kappa_),
+            kappa_};
   }
 
  private:

@@ -223,7 +223,7 @@ TEST(VerifyLinear, TakesOlderModels) {
   stated.scale_floor = 1;
   const Verification check = verify_method(trained.model, trained.data);
   EXPECT_EQ(all_findings(check), "");
-  ASSERT_EQ(check.taken.size(), 1);
+  ASSERT_FALSE(check.taken.empty());
   EXPECT_NE(check.taken[0].find("a version that stated no bound"), std::string::npos);
   stated.primal *= 1 + 1e-6;
   EXPECT_NE(all_findings(verify_method(trained.model, trained.data)), "");
