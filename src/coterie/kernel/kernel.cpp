@@ -320,7 +320,7 @@ std::string to_string(const Kernels& kernels) {
       const std::size_t colon = name.find(':');
       name.insert(std::min(name.find_first_of(":@", colon + 1), name.size()), widths);
     }
-    text += (text.empty() ? "" : " ") + name;
+    text += (text.empty() ? "" : text.ends_with(',') ? ";" : " ") + name;  // ", " ends a word
   }
   return text;
 }

@@ -196,6 +196,7 @@ TEST(Kernels, TextGivesThemBack) {
   }
   EXPECT_EQ(to_string(Kernels("linear poly:2 gauss:1,2,4,8,16,32,64,128")), "paper");
   EXPECT_EQ(to_string(Kernels("gauss:1 gauss:2;linear, gauss:4")), "gauss:1,2 linear gauss:4");
+  EXPECT_EQ(to_string(Kernels("linear@a,;chi2")), "linear@a,;chi2");
   EXPECT_EQ(to_string(Kernels()), "");
 
   // Of any kernels in any order.
