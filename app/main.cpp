@@ -113,6 +113,6 @@ int main(int argc, char** argv) {
                      : error.what(),
                 exit_failed);
   } catch (const std::exception& error) {
-    return fail(error.what(), exit_failed);
+    return fail(with_options(error.what()), exit_failed);
   }
 }

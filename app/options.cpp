@@ -157,7 +157,7 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
     std::string text = error.what();
     if (embedded) text = replace_all(text, embedded->path(), embedded_name);
     if (!rule.features.empty())
-      text = replace_all(text, "which --features asks for", "which the model needs");
+      text = replace_all(text, "which `features` asks for", "which the model needs");
     throw InputError(text);
   }
 }

@@ -9,7 +9,7 @@
 namespace coterie::bench {
 
 MtmklProblem problem_of(const Prepared& prepared, double lambda) {
-  return {prepared.grams.tasks, prepared.set.y, prepared.set.C, lambda, prepared.set.graph, prepared.weights};
+  return joint_problem(prepared, prepared.set.C, lambda, 1);
 }
 
 void set_C(Prepared& prepared, double C) {
@@ -52,8 +52,8 @@ double libsvm_pass(const Prepared& prepared, const Fit& fit) {
   double seconds = 0;
   for (std::size_t t = 0; t < prepared.set.y.size(); ++t) {
     const Index row = static_cast<Index>(t);
-    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()), prepared.set.y[t],
-                                prepared.set.C[t][0], libsvm_epsilon)
+    seconds += libsvm_on_matrix(mixed(prepared, row, fit.theta.row(row).transpose()),
+                                prepared.set.y[t], prepared.set.C[t][0], libsvm_epsilon)
                    .seconds;
   }
   return seconds;

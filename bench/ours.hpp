@@ -13,7 +13,7 @@ namespace coterie::bench {
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 inline constexpr double gap_tolerance = 1e-4;  // of every fit that is timed
 
-MtmklProblem problem_of(const Prepared& prepared, double lambda);
+MtmklProblem problem_of(const Prepared& prepared, double lambda);  // with norm 1
 // Another C for the same Gram matrices.
 void set_C(Prepared& prepared, double C);
 // By a cold fit at lambda = inf.

@@ -103,10 +103,10 @@ std::vector<Work> real_work() {
   };
   return {
       {"letter 50%", [path = csv("letter")] { return load_letter(path); }},
-      {"vehicle 50%", share("vehicle", 0.5, Casting::one_vs_one), "standard"},
+      {"vehicle 50%", share("vehicle", 0.5, Casting::one_vs_one), Scale::standard},
       {"landmine 50%", share("landmine", 0.5, Casting::binary)},
-      {"pen 20%", share("pen", 0.2, Casting::one_vs_one), "standard"},
-      {"pen 50%", share("pen", 0.5, Casting::one_vs_one), "standard"},
+      {"pen 20%", share("pen", 0.2, Casting::one_vs_one), Scale::standard},
+      {"pen 50%", share("pen", 0.5, Casting::one_vs_one), Scale::standard},
       {"mnist 200", [root] { return load_mnist(root / "mnist", 200); }},
   };
 }
@@ -121,9 +121,9 @@ std::vector<Study> studies() {
       (std::filesystem::path(BENCH_FOLDER).parent_path() / "data" / "digits.csv.gz").string();
   return {
       {"digits", whole(digits, Casting::one_vs_one), 0.1},
-      {"vehicle", whole(csv("vehicle"), Casting::one_vs_one), 0.2, "standard"},
+      {"vehicle", whole(csv("vehicle"), Casting::one_vs_one), 0.2, Scale::standard},
       {"letter", [path = csv("letter")] { return letter_pairs(read_letters(path)); }},
-      {"landmine", whole(csv("landmine"), Casting::binary), 0.2, "none", true},
+      {"landmine", whole(csv("landmine"), Casting::binary), 0.2, Scale::none, true},
   };
 }
 

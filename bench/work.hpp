@@ -12,7 +12,7 @@ namespace coterie::bench {
 struct Work {
   std::string name;
   std::function<Dataset()> load;  // reads and cuts; the same rows every time
-  std::string scale = Scale::none;     // of the features
+  Scale scale = Scale::none;      // of the features
   Settings settings() const;
 };
 
@@ -24,8 +24,8 @@ struct Study {
   std::string name;
   std::function<Dataset()> load;
   double train_share = 0.2;
-  std::string scale = Scale::none;  // standard where features have different units
-  bool by_auc = false;         // classes too unequal for accuracy
+  Scale scale = Scale::none;  // standard where features have different units
+  bool by_auc = false;        // classes too unequal for accuracy
 };
 std::vector<Study> studies();
 

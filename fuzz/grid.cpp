@@ -27,12 +27,13 @@ void fuzz_grid(Bytes bytes) {
   if (!lines[1].empty()) text.lambda = lines[1];
   if (!lines[2].empty()) text.norm = lines[2];
   if (!lines[3].empty()) text.normalise = lines[3];
-  if (!lines[4].empty()) base.method = lines[4];
   accepts(
       [&] {
+        if (!lines[4].empty()) base.method = lines[4];
         Grid grid = parse_method_grid(base, text, lines[5]);
         for (const double C : grid.C) require(C > 0 && std::isfinite(C), "every C is positive");
-        for (const std::string& lambda : grid.lambda) parse_lambda(lambda);
+        for (const Lambda& lambda : grid.lambda)
+          require(Lambda(text_of(lambda)) == lambda, "every lambda reads as it is written");
         for (const double norm : grid.norm) require(norm >= 1, "every norm is at least 1");
         limit_clusters(grid, 5);
         require(size_of(grid) >= 1, "a grid has points");

@@ -31,6 +31,8 @@ void fuzz_kernels(Bytes bytes) {
           all += name + ";";
         }
         require(parse_kernels(all) == kernels, "a list of names reads as the kernels");
+        require(parse_kernels(to_string(Kernels(kernels))) == kernels,
+                "a short list reads as the kernels");
         check_values(kernels);
       },
       false);

@@ -10,12 +10,12 @@
 #include <cstring>
 #include <limits>
 
-#include "coterie/model/train.hpp"
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/model/calibrate.hpp"
 #include "coterie/model/extend.hpp"
 #include "coterie/model/predict.hpp"
+#include "coterie/model/train.hpp"
 #include "target.hpp"
 
 namespace coterie::fuzz {
@@ -41,14 +41,13 @@ Dataset small_data(Index tasks, const std::string& prefix) {
   return data;
 }
 
-Model small_model(const std::string& lambda, const std::string& kernels,
-                  const std::string& method = "coterie", const std::string& map = Mapping::none()) {
+Model small_model(const Lambda& lambda, const Kernels& kernels, const MethodRef& method = {},
+                  const Mapping& map = Mapping::none()) {
   Settings settings;
   settings.lambda = lambda;
   settings.kernels = kernels;
   settings.method = method;
   settings.map = map;
-  settings.scale = usual_scale(settings);
   const Dataset data = small_data(3, "t");
   const MethodProblem problem = prepare_method(data, settings, {}, 1);
   return make_model(problem, settings, fit_method(problem, settings, 1), "0123456789abcdef");
@@ -66,13 +65,13 @@ void calibrate_small(Model& model, Calibration::Kind kind) {
 std::vector<std::string> small_files() {
   std::vector<Model> models;
   models.push_back(small_model("0.2max", "linear gauss:1@f1"));
-  models.push_back(small_model("0", "poly:2:1"));
+  models.push_back(small_model(0, "poly:2:1"));
   calibrate_small(models.back(), Calibration::Kind::platt);
   models.push_back(extend(models[0], small_data(1, "new"), {.threads = 1}));
   calibrate_small(models.back(), Calibration::Kind::isotonic);
-  models.push_back(small_model("0", "linear", "cmtl"));
-  models.push_back(small_model("0", "linear gauss:1", "coclus", "kernels:3"));
-  models.push_back(small_model("0", "gauss:1", "pooled"));
+  models.push_back(small_model(0, "linear", "cmtl"));
+  models.push_back(small_model(0, "linear gauss:1", "coclus", Mapping::kernels(3)));
+  models.push_back(small_model(0, "gauss:1", "pooled"));
   std::vector<std::string> files;
   for (const Model& model : models) files.push_back(model_to_bytes(model));
   return files;

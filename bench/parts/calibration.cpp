@@ -48,9 +48,8 @@ std::vector<Report> part_calibration(const Options& options) {
           cross_validated_scores(inner, fold_tasks(training, folds, seed));
       const SearchData outer{data, settings, extras, 1, Storage::stored, 0};
       GramCache cache;
-      const Fold fold = std::move(
-          make_folds(outer, {split}, settings.normalise, cache).front());
-      const Fitted fitted = fit_prepared(fold.prepared, settings, 0);
+      const Fold fold = std::move(make_folds(outer, {split}, settings.normalise, cache).front());
+      const Fitted fitted = fit_prepared(fold.train, settings, 0);
       const double tasks = static_cast<double>(data.tasks.size());
       for (std::size_t t = 0; t < data.tasks.size(); ++t) {
         const std::vector<Index>& rest = split.rest[t];

@@ -28,13 +28,17 @@ struct Method {
 };
 
 const std::vector<Method>& methods() {
-  const auto paper = [](const Settings& s) { return s.norm == 1 && s.normalise == "cosine"; };
+  const auto paper = [](const Settings& s) {
+    return s.norm == 1 && s.normalise == Normalisation::cosine();
+  };
   static const std::vector<Method> all = {
-      {"STL", [=](const Settings& s) { return paper(s) && s.lambda == "0"; }},
-      {"MTL", [=](const Settings& s) { return paper(s) && s.lambda == "inf"; }},
+      {"STL", [=](const Settings& s) { return paper(s) && s.lambda == 0; }},
+      {"MTL", [=](const Settings& s) { return paper(s) && s.lambda == Lambda::infinite(); }},
       {"coterie, paper's form", paper},
       {"uniform weights",
-       [](const Settings& s) { return std::isinf(s.norm) && s.normalise == "cosine"; }},
+       [](const Settings& s) {
+         return std::isinf(s.norm) && s.normalise == Normalisation::cosine();
+       }},
       {"coterie, everything open", [](const Settings&) { return true; }},
   };
   return all;
@@ -55,14 +59,12 @@ double score_of(const Vector& f, const Vector& y, bool by_auc) {
 // Mean over tasks on the held-out side of a fold.
 double test_score(const SearchData& outer, const Fold& fold, const Settings& settings,
                   bool by_auc) {
-  Fold at = fold;
-  at.prepared.set.C = sample_costs(at.prepared.set.data, settings, outer.extras);
-  at.prepared.weights = WeightSet(settings.norm);
-  const Fitted fitted = fit_prepared(at.prepared, settings, outer.threads);
+  const std::vector<Vector> C = sample_costs(fold.train.set.data, settings, outer.extras);
+  const Fitted fitted = fit_prepared(fold.train, C, settings, outer.threads, {}, outer.memory);
   Matrix cells(1, std::ssize(outer.data.tasks));
   for (Index t = 0; t < cells.cols(); ++t) {
     const std::vector<Index>& rest = fold.split.rest[static_cast<std::size_t>(t)];
-    cells(0, t) = score_of(decisions_at(at, fitted.fit, t, rest),
+    cells(0, t) = score_of(decisions_at(fold, fitted.fit, t, rest),
                            outer.data.tasks[static_cast<std::size_t>(t)].y(rest), by_auc);
   }
   return mean_score(cells);
@@ -71,11 +73,11 @@ double test_score(const SearchData& outer, const Fold& fold, const Settings& set
 // LIBSVM with kernel m of the fold at one C: the scores of its tasks.
 Vector libsvm_scores(const Dataset& data, const Fold& fold, Index m, double C, bool by_auc) {
   Vector out(std::ssize(data.tasks));
-  Vector unit = Vector::Zero(std::ssize(fold.prepared.grams.kernels));
+  Vector unit = Vector::Zero(std::ssize(fold.train.grams.kernels));
   unit[m] = 1;
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
-    const Matrix K = fold.prepared.grams.tasks[t].kernel(m);
-    const ReferenceRun run = libsvm_on_matrix(K, fold.prepared.set.y[t], C, libsvm_epsilon);
+    const Matrix K = fold.train.grams.tasks[t].kernel(m);
+    const ReferenceRun run = libsvm_on_matrix(K, fold.train.set.y[t], C, libsvm_epsilon);
     const Vector f =
         cross_decisions(fold.whole[t], fold.split.rest[t], fold.split.train[t], unit, run.beta)
             .array() +
@@ -90,10 +92,9 @@ double libsvm_test(const SearchData& inner, const std::vector<Split>& inner_spli
                    const Fold& outer_fold, const Dataset& whole, const Grid& grid, bool by_auc,
                    std::string& chosen) {
   GramCache cache;
-  const Normalisation cosineNormalisation::cosine();
-  const std::vector<Fold> inside = make_folds(inner, inner_splits, cosine, cache);
+  const std::vector<Fold> inside = make_folds(inner, inner_splits, Normalisation::cosine(), cache);
   std::vector<Index> widths;
-  const std::vector<Kernel>& kernels = inside.front().prepared.grams.kernels;
+  const std::vector<Kernel>& kernels = inside.front().train.grams.kernels;
   for (Index m = 0; m < std::ssize(kernels); ++m)
     if (kernels[static_cast<std::size_t>(m)].kind == Kernel::Kind::gauss) widths.push_back(m);
   const Index Cs = std::ssize(grid.C);
@@ -168,8 +169,7 @@ Outcome run_study(const Study& study) {
     GramCache outer_cache;
     for (Index n = 0; n < std::ssize(grid.normalise); ++n)
       outer_fold.emplace(
-          n, std::move(make_folds(outer, {split},
-                                  parse_normalisation(grid.normalise[static_cast<std::size_t>(n)]),
+          n, std::move(make_folds(outer, {split}, grid.normalise[static_cast<std::size_t>(n)],
                                   outer_cache)
                            .front()));
     for (const Method& method : methods()) {
@@ -177,7 +177,8 @@ Outcome run_study(const Study& study) {
       const Settings best = settings_at(settings, grid, point);
       out.score[method.name].push_back(
           test_score(outer, outer_fold.at(point.normalise), best, study.by_auc));
-      out.chosen[method.name].push_back(fmt::format("norm {}, {}", best.norm, best.normalise));
+      out.chosen[method.name].push_back(
+          fmt::format("norm {}, {}", best.norm, text_of(best.normalise)));
     }
     std::string chosen;
     out.score[libsvm_name].push_back(
@@ -254,7 +255,7 @@ std::vector<Report> part_choosing(const Options& options) {
 std::vector<Report> part_standardised(const Options& options) {
   std::vector<Study> all;
   for (Study& study : studies()) {
-    if (study.scale == "standard") continue;
+    if (study.scale == Scale::standard) continue;
     study.scale = Scale::standard;
     all.push_back(std::move(study));
   }

@@ -14,18 +14,16 @@ namespace {
 
 constexpr int threads = 2;
 
-using Family = coterie::Method::Family;
-
 Settings settings_of(const Work& work, const coterie::Method& method) {
   Settings settings = work.settings();
-  settings.method = method.name;
+  settings.method = method;
   settings.tolerance = gap_tolerance;
-  if (method.family == Family::linear) settings.scale = usual_scale(settings);
+  if (method.is_linear()) settings.scale.reset();  // what suits it
   return settings;
 }
 
 std::string claim_of(const MethodFit& fit) {
-  return to_string(fit.is_linear ? fit.linear.claim : fit.kernel.fit.claim);
+  return to_string(fit.linear() ? fit.linear()->claim : fit.kernel()->fit.claim);
 }
 
 Report time_fits(const Options& options) {
@@ -47,8 +45,8 @@ Report time_fits(const Options& options) {
     const MethodProblem kernel = prepare_for("coterie"), linear = prepare_for("cmtl"),
                         pool = prepare_for("pooled");
     const auto problem_of = [&](const coterie::Method& method) -> const MethodProblem& {
-      if (method.name == "pooled") return pool;
-      return method.family == Family::linear ? linear : kernel;
+      if (method.pools) return pool;
+      return method.is_linear() ? linear : kernel;
     };
     const std::vector<coterie::Method>& contestants = coterie::methods();
     std::vector<MethodFit> fits(contestants.size());
@@ -94,8 +92,8 @@ Report time_grids(const Options& options) {
     const Dataset data = work.load();
     for (const coterie::Method& method : coterie::methods()) {
       const std::optional<std::string> strength = strength_of(method);
-      if (method.family != Family::linear || !method.convex || !strength) continue;
       Settings settings = settings_of(work, method);
+      if (!method.is_linear() || !is_convex(settings) || !strength) continue;
       const MethodProblem problem = prepare_method(data, settings, {}, threads);
       Index steps = 0, open = 0;
       double worst = 0;
@@ -106,7 +104,7 @@ Report time_grids(const Options& options) {
         MethodFit fit;
         const Watch watch;
         for (int power = 10; power >= -10; --power) {
-          settings.parameters = fmt::format("{}={}", *strength, std::exp2(power));
+          settings.parameters = {{*strength, std::exp2(power)}};
           fit = fit_method(problem, settings, threads, {}, power == 10 ? nullptr : &fit);
           steps += fit.steps();
           worst = std::max(worst, fit.gap());

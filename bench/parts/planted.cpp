@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "coterie/baseline/plain.hpp"
-#include "coterie/model/train.hpp"
 #include "coterie/data/planted_weights.hpp"
 #include "coterie/math/parallel.hpp"
+#include "coterie/model/train.hpp"
 #include "coterie/stats/partitions.hpp"
 #include "parts.hpp"
 
@@ -71,10 +71,11 @@ std::vector<double> powers(int first, int last, int step) {
   return values;
 }
 
-Settings linear(const std::string& method, const std::string& parameters) {
+Settings linear(const MethodRef& method, const Parameters& parameters) {
   Settings settings;
   settings.method = method;
   settings.parameters = parameters;
+  settings.scale = Scale::none;  // planted features have one scale
   return settings;
 }
 
@@ -87,14 +88,18 @@ std::string kernel_per_feature(Index features) {
 
 std::vector<Contestant> contestants_for(const PlantedWeightsSettings& plan) {
   const std::vector<double> strengths = powers(-10, 2, 1);
+  const auto clusters = static_cast<double>(plan.clusters);
   std::vector<Contestant> all;
   // cmtl with equal weights of all differences is a ridge; its groups are then k-means on the leading directions of the weights.
   Contestant ridge{"ridge, every task alone"};
   Contestant pooled{.name = "ridge, one model for all", .pooled = true};
   for (const double s : powers(-10, 4, 1)) {
-    const std::string equal = fmt::format("lambda={} mean=1 between=1 within=1", s);
-    ridge.settings.push_back(linear("cmtl", fmt::format("{} clusters={}", equal, plan.clusters)));
-    pooled.settings.push_back(linear("cmtl", fmt::format("{} clusters=1", equal)));
+    const auto equal = [&](double count) {
+      return linear(
+          "cmtl", {{"lambda", s}, {"mean", 1}, {"between", 1}, {"within", 1}, {"clusters", count}});
+    };
+    ridge.settings.push_back(equal(clusters));
+    pooled.settings.push_back(equal(1));
   }
   all.push_back(ridge);
   all.push_back(pooled);
@@ -103,36 +108,37 @@ std::vector<Contestant> contestants_for(const PlantedWeightsSettings& plan) {
   for (const double s : strengths)
     for (const double within : {10, 100})
       cmtl.settings.push_back(
-          linear("cmtl", fmt::format("lambda={} within={} clusters={}", s, within, plan.clusters)));
+          linear("cmtl", {{"lambda", s}, {"within", within}, {"clusters", clusters}}));
   all.push_back(cmtl);
 
   Contestant metag{"metag", {}, {Structure::weights}};
   for (double power = -1; power >= -14; power -= 0.5)  // fusions come all at once: a fine grid
     for (const double ridge_strength : {1e-1, 1e-2, 1e-3})
       metag.settings.push_back(
-          linear("metag", fmt::format("lambda={} ridge={}", std::exp2(power), ridge_strength)));
+          linear("metag", {{"lambda", std::exp2(power)}, {"ridge", ridge_strength}}));
   all.push_back(metag);
 
   Contestant flexclus{"flexclus", {}, {Structure::features}};
   for (const double s : strengths)
     for (const double own : powers(-7, 2, 3))
       for (const double shared : {1e-1, 1e-2, 1e-3})
-        flexclus.settings.push_back(linear(
-            "flexclus", fmt::format("lambda1={} lambda2={} lambda3={}", s / 16, shared, own)));
+        flexclus.settings.push_back(
+            linear("flexclus", {{"lambda1", s / 16}, {"lambda2", shared}, {"lambda3", own}}));
   all.push_back(flexclus);
 
   Contestant coclus{"coclus", {}, {Structure::coclusters}};
   for (const double s : powers(-9, 3, 3))
     for (const double rank : powers(-7, 2, 3))
       for (const double ridge_strength : {1e-1, 1e-2, 1e-3})
-        coclus.settings.push_back(
-            linear("coclus", fmt::format("lambda1={} lambda2={} ridge={} clusters={}", s, rank,
-                                         ridge_strength, plan.clusters)));
+        coclus.settings.push_back(linear("coclus", {{"lambda1", s},
+                                                    {"lambda2", rank},
+                                                    {"ridge", ridge_strength},
+                                                    {"clusters", clusters}}));
   all.push_back(coclus);
 
   Contestant whom{"whom", {}, {Structure::subspaces}};
   for (const double s : strengths)
-    whom.settings.push_back(linear("whom", fmt::format("lambda={} clusters={}", s, plan.clusters)));
+    whom.settings.push_back(linear("whom", {{"lambda", s}, {"clusters", clusters}}));
   all.push_back(whom);
 
   Contestant coterie{"coterie, a kernel per feature", {}, {Structure::coclusters}};
@@ -261,11 +267,11 @@ std::size_t best_by(const std::vector<std::vector<Score>>& scores, double Score:
 }
 
 std::string in_words(const Settings& settings) {
-  if (settings.method == "coterie")
-    return fmt::format("C={:.4g} lambda={}", settings.C, settings.lambda);
+  if (settings.method->is_main())
+    return fmt::format("C={:.4g} lambda={}", settings.C, text_of(settings.lambda));
   std::string text;
-  for (const auto& [name, value] : split_parameters(settings.parameters))
-    text += fmt::format("{}{}={:.3g}", text.empty() ? "" : " ", name, std::stod(value));
+  for (const auto& [name, value] : settings.parameters)
+    text += fmt::format("{}{}={:.3g}", text.empty() ? "" : " ", name, value);
   return text;
 }
 

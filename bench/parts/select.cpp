@@ -54,7 +54,7 @@ std::vector<Report> part_select(const Options& options) {
     const std::vector<Ranked> few = rank_points(scores);
     const auto name = [&](const Ranked& one) {
       const Settings at = settings_at({}, grid, one.point);
-      return fmt::format("C {:.4g}, lambda {:.4g}", at.C, parse_lambda(at.lambda).value);
+      return fmt::format("C {:.4g}, lambda {:.4g}", at.C, at.lambda.value);
     };
     coarse.rows.push_back({{"data", work.name},
                            {"best of all", fmt::format("{:.2f}", 100 * all[0].score)},

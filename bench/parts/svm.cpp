@@ -79,7 +79,7 @@ std::vector<Report> part_svm(const Options& options) {
     std::vector<Vector> y;
     {
       const Prepared prepared = prepare(work.load(), work.settings(), {}, 1);
-      const Vector uniform = prepared.weights.uniform(std::ssize(prepared.grams.kernels));
+      const Vector uniform = WeightSet(1).uniform(std::ssize(prepared.grams.kernels));
       for (Index t = 0; t < std::ssize(prepared.set.y); ++t)
         K.push_back(mixed(prepared, t, uniform).cast<float>().cast<double>());
       y = prepared.set.y;

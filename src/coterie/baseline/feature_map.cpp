@@ -23,7 +23,7 @@ void check(const std::vector<Kernel>& kernels) {
     if (kernel.kind == Kernel::Kind::precomputed)
       throw InputError(
           fmt::format("kernel '{}' has values only for the rows of its file, so it cannot be "
-                      "mapped to features. Use kernels of the features, or --map none.",
+                      "mapped to features. Use kernels of the features, or `map` none.",
                       to_string(kernel)));
 }
 
@@ -140,7 +140,7 @@ MappedRows map_features(const Matrix& X, const std::vector<Index>& rows,
   if (!(trace > 0))
     throw InputError(
         "the kernels are zero at every row, so there are no features to map to. Use other kernels, "
-        "or --scale standard.");
+        "or `scale` standard.");
 
   const Index most = std::min(n, largest_rank);
   std::vector<Index> chosen;  // positions in `rows`

@@ -196,10 +196,10 @@ TEST(FeatureMap, UselessKernelsAreErrors) {
   };
   EXPECT_EQ(message(random_features(4, 2), "precomputed:k.csv"),
             "kernel 'precomputed:k.csv' has values only for the rows of its file, so it cannot be "
-            "mapped to features. Use kernels of the features, or --map none.");
+            "mapped to features. Use kernels of the features, or `map` none.");
   EXPECT_EQ(message(Matrix::Zero(4, 2), "linear:raw"),
             "the kernels are zero at every row, so there are no features to map to. Use other "
-            "kernels, or --scale standard.");
+            "kernels, or `scale` standard.");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ void check_binary(const std::vector<Part>& parts, const std::vector<Index>& pres
                   const Samples& samples) {
   for (const Part& part : parts) {
     if (part.present.size() <= 2) continue;
-    throw InputError(fmt::format("{} has {} classes ({}); choose --one-vs-one or --one-vs-rest.",
+    throw InputError(fmt::format("{} has {} classes ({}); choose `one_vs_one` or `one_vs_rest`.",
                                  part.name.empty() ? "the data" : "task '" + part.name + "'",
                                  part.present.size(), list_names(names_of(part.present, samples))));
   }
@@ -87,7 +87,7 @@ void check_binary(const std::vector<Part>& parts, const std::vector<Index>& pres
     if (part.present == first.present) continue;
     throw InputError(fmt::format(
         "task '{}' has the labels {} but task '{}' has {}; binary tasks need the same two labels. "
-        "Rename the labels, or choose --one-vs-one.",
+        "Rename the labels, or choose `one_vs_one`.",
         first.name, list_names(names_of(first.present, samples)), part.name,
         list_names(names_of(part.present, samples))));
   }

@@ -129,9 +129,9 @@ TEST(Casting, ErrorsSayWhatToDo) {
     return message_of([&] { cast_into_tasks(samples, casting); });
   };
   EXPECT_EQ(cast(make_samples({"bus", "opel", "saab", "van"}, {0, 1, 2, 3})),
-            "the data has 4 classes (bus, opel, saab, van); choose --one-vs-one or --one-vs-rest.");
+            "the data has 4 classes (bus, opel, saab, van); choose `one_vs_one` or `one_vs_rest`.");
   EXPECT_EQ(cast(make_samples({"a", "b", "c"}, {0, 1, 2}, {"s"}, {0, 0, 0})),
-            "task 's' has 3 classes (a, b, c); choose --one-vs-one or --one-vs-rest.");
+            "task 's' has 3 classes (a, b, c); choose `one_vs_one` or `one_vs_rest`.");
   EXPECT_EQ(
       cast(make_samples({"0", "1"}, {0, 1, 1}, {"s", "t"}, {0, 0, 1})),
       "task 't' has only one class ('1'); every task needs samples of two. Add samples of another "
@@ -143,7 +143,7 @@ TEST(Casting, ErrorsSayWhatToDo) {
   EXPECT_EQ(
       cast(make_samples({"a", "b", "c"}, {0, 1, 0, 2}, {"s", "t"}, {0, 0, 1, 1})),
       "task 's' has the labels a, b but task 't' has a, c; binary tasks need the same two labels. "
-      "Rename the labels, or choose --one-vs-one.");
+      "Rename the labels, or choose `one_vs_one`.");
   EXPECT_EQ(cast(Samples{}), "the data has no rows; there is nothing to learn from.");
   Samples unlabelled = make_samples({"a", "b"}, {0, 1});
   unlabelled.label.clear();

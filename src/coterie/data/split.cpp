@@ -74,7 +74,7 @@ Split split_by_row(const Dataset& data, const std::vector<bool>& held_out) {
 }  // namespace
 
 std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t seed) {
-  if (folds < 2) throw InputError(fmt::format("--folds is {}; it must be at least 2.", folds));
+  if (folds < 2) throw InputError(fmt::format("`folds` is {}; it must be at least 2.", folds));
   Random random(seed);
   std::vector<Index> part(static_cast<std::size_t>(data.X.rows()), -1);
   Index next = 0;
@@ -83,7 +83,7 @@ std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t se
     for (const Index row : rows) part[static_cast<std::size_t>(row)] = next++ % folds;
   }
   if (next < folds)
-    throw InputError(fmt::format("--folds is {}, but there are only {} rows.", folds, next));
+    throw InputError(fmt::format("`folds` is {}, but there are only {} rows.", folds, next));
   std::vector<Split> out;
   for (Index k = 0; k < folds; ++k) {
     std::vector<bool> held_out;
@@ -95,7 +95,7 @@ std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t se
 
 Split hold_out_tasks(const Dataset& data, double share, std::uint64_t seed) {
   if (!(share > 0 && share < 1))
-    throw InputError(fmt::format("--hold-out is {}; it must be between 0 and 1.", share));
+    throw InputError(fmt::format("`hold_out` is {}; it must be between 0 and 1.", share));
   Random random(seed);
   std::vector<bool> held_out(static_cast<std::size_t>(data.X.rows()), false);
   for (std::vector<Index>& rows : strata_of(data)) {

@@ -29,13 +29,13 @@ void keep_columns(Samples& samples, const std::string& path, const TableOptions&
                     show(name), option, list_names(samples.features, 8)));
   };
   std::vector<bool> dropped(samples.features.size(), false), taken = dropped;
-  for (const std::string& name : options.drop) dropped[column(name, "--drop")] = true;
+  for (const std::string& name : options.drop) dropped[column(name, "`drop`")] = true;
   std::vector<Index> kept;
   for (const std::string& name : options.features) {
-    const Index j = column(name, "--features");
+    const Index j = column(name, "`features`");
     if (dropped[j] || taken[j]) {
       throw InputError(
-          fmt::format("--features names column '{}', which is {}. Take it out of one place.", name,
+          fmt::format("`features` names column '{}', which is {}. Take it out of one place.", name,
                       dropped[j] ? "dropped as well" : "there twice"));
     }
     taken[j] = true;

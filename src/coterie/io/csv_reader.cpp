@@ -106,13 +106,13 @@ void CsvTable::require_column(const LineReader& reader, const Header& header,
 }
 
 void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
-  for (const std::string& name : options_.drop) require_column(reader, header, name, "--drop");
-  if (options_.label_required) require_column(reader, header, options_.label, "--label");
-  if (options_.task) require_column(reader, header, *options_.task, "--task");
+  for (const std::string& name : options_.drop) require_column(reader, header, name, "`drop`");
+  if (options_.label_required) require_column(reader, header, options_.label, "`label`");
+  if (options_.task) require_column(reader, header, *options_.task, "`task`");
   const auto dropped = [&](const std::string& name) { return contains(options_.drop, name); };
   if (options_.label_required && dropped(options_.label)) {
     throw InputError(
-        fmt::format("column '{}' holds the labels, but --drop names it. Take it out of --drop.",
+        fmt::format("column '{}' holds the labels, but `drop` names it. Take it out of `drop`.",
                     options_.label));
   }
   const bool has_label = header.has(options_.label) && !dropped(options_.label);
@@ -150,11 +150,11 @@ void CsvTable::choose_features(const LineReader& reader, const Header& header) {
   features_ = options_.features;
   std::unordered_set<std::string> seen;
   for (const std::string& name : features_) {
-    require_column(reader, header, name, "--features");
+    require_column(reader, header, name, "`features`");
     const bool used = (has_label_ && name == options_.label) || contains(options_.drop, name);
     if (used || !seen.insert(name).second) {
       throw InputError(
-          fmt::format("--features names column '{}', which is {}. Take it out of one place.", name,
+          fmt::format("`features` names column '{}', which is {}. Take it out of one place.", name,
                       used ? "the label or dropped as well" : "there twice"));
     }
   }
@@ -243,7 +243,7 @@ const char* CsvTable::read_feature(const LineReader& reader, const Header& heade
     if (count != columns_.size()) fail_ragged(reader, at, count, columns_.size(), "the header");
     const std::string& name = header.names[column];
     reader.fail(
-        at, fmt::format("column '{}' {}. Correct it, or leave the column out with --drop {}.", name,
+        at, fmt::format("column '{}' {}. Correct it, or leave the column out with `drop` {}.", name,
                         describe_bad_number(field.text), name));
   }
   return field.after;

@@ -85,10 +85,10 @@ TEST_F(Idx, FeaturesCanBeChosen) {
   EXPECT_EQ(read_samples({file}, {.drop = {"f2"}}).X, (Matrix(2, 2) << 1, 3, 4, 255).finished());
   EXPECT_EQ(read_samples({file}, {.features = {"f3", "f1"}}).features, (Names{"f3", "f1"}));
   EXPECT_EQ(message([&] { read_samples({file}, {.features = {"f4"}}); }),
-            "a-images-idx3-ubyte: no column is called 'f4', which --features asks for; the columns "
+            "a-images-idx3-ubyte: no column is called 'f4', which `features` asks for; the columns "
             "are f1, f2, f3.");
   EXPECT_EQ(message([&] { read_samples({file}, {.drop = {"f2"}, .features = {"f2"}}); }),
-            "--features names column 'f2', which is dropped as well. Take it out of one place.");
+            "`features` names column 'f2', which is dropped as well. Take it out of one place.");
 }
 
 TEST_F(Idx, RoundTripsBitForBit) {

@@ -62,7 +62,7 @@ std::string read_some(int file, std::uint64_t count, const std::string& path) {
                                const std::string& what) {
   throw InputError(fmt::format(
       "{0}: the journal is damaged at byte {1}: {2}. To go on with the {3} before it, cut the file "
-      "there (truncate -s {1} {0}); to start anew, run without --resume.",
+      "there (truncate -s {1} {0}); to start anew, run without `resume`.",
       path, place, what, sound == 1 ? "1 record" : fmt::format("{} records", sound)));
 }
 
@@ -85,14 +85,14 @@ void Journal::open_file() {
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw InputError(
         fmt::format("{}: this name is needed for the journal of the run, but it is no regular "
-                    "file. Move it away, or choose another --output.",
+                    "file. Move it away, or choose another `output`.",
                     path_));
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0)
     throw OutputError(fmt::format("{}: cannot be written: {}.", path_, std::strerror(errno)));
   if (flock(file_, LOCK_EX | LOCK_NB) != 0)
     throw InputError(fmt::format(
-        "{}: another run is writing this file. Wait for it, or choose another --output.", path_));
+        "{}: another run is writing this file. Wait for it, or choose another `output`.", path_));
 }
 
 // Leaves the file behind its last whole record.
@@ -106,12 +106,12 @@ void Journal::read_records(std::string_view begin, bool resume) {
   if (!kFormat.starts_with(format))
     throw InputError(
         fmt::format("{}: this name is needed for the journal of the run, but the file is something "
-                    "else. Move it away, or choose another --output.",
+                    "else. Move it away, or choose another `output`.",
                     path_));
   if (resume && !begin.starts_with(head))  // the first line may be cut off
     throw InputError(
         fmt::format("{}: it holds a run with other data, options or another version. Run without "
-                    "--resume to start anew, or with the options and data of that run.",
+                    "`resume` to start anew, or with the options and data of that run.",
                     path_));
   std::uint64_t whole = 0;
   if (resume && size >= begin.size()) {

@@ -75,7 +75,7 @@ TEST_F(JournalTest, RefusesADamagedRecordBeforeOthersAndLeavesTheFile) {
             "run.part: the journal is damaged at byte " + place +
                 ": the checksum of a record is not that of its contents. To go on with the 0 "
                 "records before it, cut the file there (truncate -s " +
-                place + " run.part); to start anew, run without --resume.");
+                place + " run.part); to start anew, run without `resume`.");
   EXPECT_EQ(contents(file), bytes);
 }
 
@@ -88,7 +88,7 @@ TEST_F(JournalTest, RefusesRecordsForTheCaller) {
             "run.part: the journal is damaged at byte " + place +
                 ": it is four. To go on with the 3 records before it, cut the file there (truncate "
                 "-s " +
-                place + " run.part); to start anew, run without --resume.");
+                place + " run.part); to start anew, run without `resume`.");
   EXPECT_EQ(contents(file), before);
 }
 
@@ -112,20 +112,20 @@ TEST_F(JournalTest, NeedsARegularFile) {
   std::filesystem::create_symlink("/dev/zero", file);
   EXPECT_EQ(message([&] { Journal(file, "run A", true); }),
             "run.part: this name is needed for the journal of the run, but it is no regular file. "
-            "Move it away, or choose another --output.");
+            "Move it away, or choose another `output`.");
 }
 
 TEST_F(JournalTest, RefusesAnotherRunAndAnotherFile) {
   write_all();
   EXPECT_EQ(message([&] { Journal(file, "run B", true); }),
             "run.part: it holds a run with other data, options or another version. Run without "
-            "--resume to start anew, or with the options and data of that run.");
+            "`resume` to start anew, or with the options and data of that run.");
   EXPECT_EQ(Journal(file, "run A", true).records(), records);
   put("my own notes");
   for (const bool resume : {true, false})
     EXPECT_EQ(message([&] { Journal(file, "run A", resume); }),
               "run.part: this name is needed for the journal of the run, but the file is something "
-              "else. Move it away, or choose another --output.");
+              "else. Move it away, or choose another `output`.");
   EXPECT_EQ(contents(file), "my own notes");
 }
 

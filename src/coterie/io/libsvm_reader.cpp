@@ -72,7 +72,7 @@ void check_size(const Size& size, const std::string& path, const TableOptions& o
   if (size.entries(options) <= most) return;
   throw InputError(
       fmt::format("{}: {} samples of {} features are too many for a dense matrix from this file "
-                  "({:.3g} entries at most). Choose features with --features.",
+                  "({:.3g} entries at most). Choose features with `features`.",
                   path, size.rows, size.width(options), most));
 }
 
@@ -103,7 +103,7 @@ Columns choose_columns(const std::string& path, Index largest, const TableOption
   };
   std::vector<bool> dropped(largest + 1, false);
   for (const std::string& name : options.drop) {
-    const Index index = checked(name, "--drop");
+    const Index index = checked(name, "`drop`");
     if (index <= largest) dropped[index] = true;
   }
   const auto add = [&](Index index) {
@@ -111,14 +111,14 @@ Columns choose_columns(const std::string& path, Index largest, const TableOption
     columns.features.push_back(fmt::format("f{}", index));
   };
   for (const std::string& name : options.features) {
-    const Index index = checked(name, "--features");
+    const Index index = checked(name, "`features`");
     if (index > largest) {  // a sparse file need not show its last features
       columns.target.resize(std::max<std::size_t>(columns.target.size(), index + 1), -1);
       dropped.resize(columns.target.size(), false);
     }
     if (dropped[index] || columns.target[index] >= 0) {
       throw InputError(
-          fmt::format("--features names column '{}', which is {}. Take it out of one place.", name,
+          fmt::format("`features` names column '{}', which is {}. Take it out of one place.", name,
                       dropped[index] ? "dropped as well" : "there twice"));
     }
     add(index);

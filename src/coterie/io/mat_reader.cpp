@@ -369,13 +369,13 @@ class MatTableReader {
     }
     const bool label_named = options.label != TableOptions().label;
     Y_ = label_named && options.label_required
-             ? mat_.find_exactly(options.label, "--label")
+             ? mat_.find_exactly(options.label, "`label`")
              : mat_.find(label_named ? Names{options.label} : label_variables, "labels",
-                         "Choose one with --label.");
+                         "Choose one with `label`.");
     if (Y_ == nullptr && options.label_required) {
       mat_.fail(
           fmt::format("no variable is called {}; the file holds {}. Rename the one with the "
-                      "labels, or choose it with --label.",
+                      "labels, or choose it with `label`.",
                       join_or(label_variables), mat_.contents()));
     }
   }
@@ -407,7 +407,7 @@ class MatTableReader {
     const auto X = cells(*X_);
     if (X.empty()) mat_.fail(fmt::format("{} has no cells. Every task needs one.", X_->name));
     if (options_.task) {
-      mat_.fail(fmt::format("{} has a cell for each task, so --task {} has no use. Leave it out.",
+      mat_.fail(fmt::format("{} has a cell for each task, so `task` {} has no use. Leave it out.",
                             X_->name, *options_.task));
     }
     if (Y_ != nullptr && (Y_->class_type != MAT_C_CELL || count(*Y_) != X.size())) {
@@ -467,8 +467,8 @@ class MatTableReader {
     };
     table.label = read(Y_);
     table.task =
-        read(options_.task ? mat_.find_exactly(*options_.task, "--task")
-                           : mat_.find(task_variables, "tasks", "Choose one with --task."));
+        read(options_.task ? mat_.find_exactly(*options_.task, "`task`")
+                           : mat_.find(task_variables, "tasks", "Choose one with `task`."));
     return table;
   }
 

@@ -233,23 +233,23 @@ TEST_F(Mat, MessagesOfVariables) {
   EXPECT_EQ(error({X()}),
             "a.mat: no variable is called Y, label, labels, target or targets; the file holds X (2 "
             "x 1 double). Rename the one "
-            "with the labels, or choose it with --label.");
+            "with the labels, or choose it with `label`.");
   EXPECT_EQ(error({X(), doubles("feature", 2, 1, {3, 4}), Y()}),
             "a.mat: several variables could be the features: X, feature. Leave one of them in the "
             "file, or rename the others. The "
             "file holds X (2 x 1 double), feature (2 x 1 double), Y (2 x 1 double).");
   EXPECT_EQ(error({X(), Y(), doubles("label", 2, 1, {3, 4})}),
-            "a.mat: several variables could be the labels: Y, label. Choose one with --label. The "
+            "a.mat: several variables could be the labels: Y, label. Choose one with `label`. The "
             "file holds X (2 x 1 double), Y (2 "
             "x 1 double), label (2 x 1 double).");
   EXPECT_EQ(error({X(), Y()}, {.label = "q"}),
-            "a.mat: no variable is called 'q', which --label asks for; the file holds X (2 x 1 "
+            "a.mat: no variable is called 'q', which `label` asks for; the file holds X (2 x 1 "
             "double), Y (2 x 1 double).");
   EXPECT_EQ(error({X(), Y()}, {.task = "site"}),
-            "a.mat: no variable is called 'site', which --task asks for; the file holds X (2 x 1 "
+            "a.mat: no variable is called 'site', which `task` asks for; the file holds X (2 x 1 "
             "double), Y (2 x 1 double).");
   EXPECT_EQ(error({X(), Y()}, {.drop = {"q"}}),
-            "a.mat: no column is called 'q', which --drop asks for; the columns are f1.");
+            "a.mat: no column is called 'q', which `drop` asks for; the columns are f1.");
   EXPECT_EQ(error({text("X", "abc"), Y()}),
             "a.mat: X is a 1 x 3 char array, where a matrix of numbers should be.");
   EXPECT_EQ(error({array<double>("X", MAT_C_DOUBLE, MAT_T_DOUBLE, {2, 1, 2}, Values(4)), Y()}),
@@ -293,7 +293,7 @@ TEST_F(Mat, MessagesOfCells) {
   EXPECT_EQ(error({cell("X", {one(), one()}), cell("Y", {one(), doubles(nullptr, 2, 1, {1, 2})})}),
             "a.mat: Y{2} (2 x 1 double) does not fit the rows of X{2}, which needs 1.");
   EXPECT_EQ(error({cell("X", {one()}), cell("Y", {one()})}, {.task = "site"}),
-            "a.mat: X has a cell for each task, so --task site has no use. Leave it out.");
+            "a.mat: X has a cell for each task, so `task` site has no use. Leave it out.");
   EXPECT_EQ(error({cell("X", {one(), one()}), cell("Y", {one(), one()}),
                    cell("task_names", {text(nullptr, "a"), text(nullptr, "a")})}),
             "a.mat: task_names has 'a' twice. Rename one of them.");

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "coterie/model/method.hpp"
 #include "coterie/io/model_file_extensions.hpp"
 #include "coterie/io/text.hpp"
+#include "coterie/model/method.hpp"
 
 namespace coterie::detail {
 namespace {
@@ -27,6 +27,14 @@ void check_name(std::string_view name, std::string_view what) {
   require(problem.empty(), "{} {}", what, problem);
 }
 
+// As text they are in the file.
+void check_settings(const Settings& settings) {
+  visit_fields(settings, [](std::string_view name, const auto& value, const auto&...) {
+    check_text(text_of(value), fmt::format("setting {}", name));
+  });
+  require(settings.scale.has_value(), "the settings do not say how features are scaled");
+  validate(settings);
+}
 
 void check_scaling(const Scaling& scaling, Index features) {
   const Index length = scaling.kind == Scaling::Kind::none ? 0 : features;
@@ -73,8 +81,8 @@ void check_support_vectors(const Model& model) {
             model.training_rows);
     last = row;
   }
-  require(model.map.size() == 0 || (model.settings.map.mapped &&
-                                    model.map.rows() == rows && model.map.cols() == rows),
+  require(model.map.size() == 0 ||
+              (model.settings.map.mapped && model.map.rows() == rows && model.map.cols() == rows),
           "the map is {} x {} for {} support vectors", model.map.rows(), model.map.cols(), rows);
   require(model.map.allFinite(), "the map has a number that is not finite");
   require(model.training_rows >= 0, "the number of training rows is {}", model.training_rows);
@@ -239,7 +247,7 @@ void check_text(std::string text, std::string_view what) {
 }
 
 void check_model(const Model& model) {
-  validate(model.settings);
+  check_settings(model.settings);
   const Index tasks = std::ssize(model.tasks);
   const bool linear = model.settings.method->family == Method::Family::linear;
   const Index length = !linear            ? std::ssize(model.kernels)  // of a pair dual

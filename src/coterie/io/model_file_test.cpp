@@ -126,6 +126,7 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   Model model;
   model.settings.norm = seed % 2 == 0 ? 1 : kInfinity;
   model.settings.kernels = shape.kernels;
+  model.settings.scale = shape.scaling;
   model.settings.max_steps = 17;
   for (Index j = 0; j < shape.features; ++j) model.features.push_back(fmt::format("f{}", j + 1));
   model.scaling.kind = shape.scaling;
@@ -350,10 +351,17 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
 }
 
 TEST_F(ModelFile, QuotesWhatIsInAFileSoThatItCanBeShown) {
-  std::string file = detail::write_arrays(random_model(1, {}));
-  for (std::size_t at; (at = file.find("linear")) != file.npos;)
-    file.replace(at, 6, "li\x1b[m\xff");
-  const std::string error = read_error(sealed(std::move(file)));
+  const std::string sound = detail::write_arrays(random_model(1, {}));
+  const auto error_with = [&](bool in_settings) {  // whose list has a space behind the first kernel
+    std::string file = sound;
+    for (std::size_t at = 0; (at = file.find("linear", at)) != file.npos; ++at)
+      if ((file[at + 6] == ' ') == in_settings) file.replace(at, 6, "li\x1b[m\xff");
+    return read_error(sealed(file));
+  };
+  const std::string of_settings = error_with(true), error = error_with(false);
+  EXPECT_TRUE(
+      of_settings.starts_with("m.h5: is damaged: setting kernels holds 'li\\x1b[m\\xff gauss"))
+      << of_settings;
   EXPECT_TRUE(error.starts_with("m.h5: is damaged: kernel 'li\\x1b[m\\xff': there is no kernel"))
       << error;
   EXPECT_TRUE(
@@ -397,10 +405,11 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
     std::string error;
   };
   const std::vector<Forgery> forgeries = {
-      {[](Model& m) { m.settings.C = -1; }, "--C is '-1'; it must be a number > 0."},
-      {[](Model& m) { m.settings.norm = kNaN; }, "--norm is 'nan'"},
-      {[](Model& m) { m.settings.kernels = "linear \x1b[2J"; }, "setting kernels holds"},
-      {[](Model& m) { m.settings.lambda = std::string((1 << 20) + 1, '1'); }, "longer than"},
+      {[](Model& m) { m.settings.C = -1; }, "`C` is '-1'; it must be a number > 0."},
+      {[](Model& m) { m.settings.norm = kNaN; }, "`norm` is 'nan'"},
+      {[](Model& m) { m.settings.kernels = precomputed("\x1b[2J"); }, "setting kernels holds"},
+      {[](Model& m) { m.settings.kernels = precomputed(std::string(1 << 20, '1')); },
+       "longer than"},
       {[](Model& m) { m.features[1] = "\xff"; }, "a feature holds '\\xff', which is not UTF-8"},
       {[](Model& m) { m.features[1] = ""; }, "the name of a feature is empty"},
       {[](Model& m) { m.features[0] = "g"; }, "'f1-f2' is neither a column nor a range"},
@@ -573,6 +582,7 @@ TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
       [](Model& m) { std::swap(m.groups[0], m.groups[1]); },
       [](Model& m) { m.groups.emplace_back(); },
       [](Model& m) { m.kernels.clear(); },
+      [](Model& m) { m.settings.scale.reset(); },
       [](Model& m) { m.tasks.clear(); },
   };
   for (const auto& change : changes) {

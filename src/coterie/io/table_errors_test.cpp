@@ -23,29 +23,29 @@ TEST_F(TableErrors, Numbers) {
   EXPECT_EQ(csv("f1,f2,label\n1,2,x\n3,abc,y\n"),
             "a.csv:3:3: column 'f2' holds 'abc', which is not a number. Correct it, or leave the "
             "column out with "
-            "--drop f2.");
+            "`drop` f2.");
   EXPECT_EQ(csv("f1,f2,label\n1,,x\n"),
             "a.csv:2:3: column 'f2' is empty; every value must be a number. Correct it, or leave "
             "the column out with "
-            "--drop f2.");
+            "`drop` f2.");
   for (const char* word : {"nan", "NaN", "inf", "-Infinity"}) {
     EXPECT_EQ(csv(std::string("f1,label\n") + word + ",x\n"),
               std::string("a.csv:2:1: column 'f1' holds '") + word +
                   "'; every value must be a finite number. Correct it, or leave the column out "
-                  "with --drop f1.");
+                  "with `drop` f1.");
   }
   EXPECT_EQ(csv("f1,label\n1e999,x\n"),
             "a.csv:2:1: column 'f1' holds '1e999', which is outside the range of double precision. "
             "Correct it, or "
-            "leave the column out with --drop f1.");
+            "leave the column out with `drop` f1.");
   EXPECT_EQ(csv("label,f1\nx,1.5.2\n"),
             "a.csv:2:3: column 'f1' holds '1.5.2', which is not a number. Correct it, or leave the "
             "column out with "
-            "--drop f1.");
+            "`drop` f1.");
   EXPECT_EQ(csv("label,f1\nx,0x10\n"),
             "a.csv:2:3: column 'f1' holds '0x10', which is not a number. Correct it, or leave the "
             "column out with "
-            "--drop f1.");
+            "`drop` f1.");
 }
 
 // Tables of 1 MB at most. Of every format, a table that has a little less is read, and one with more is refused wherever it breaks the limit.
@@ -135,7 +135,7 @@ TEST_F(TableMemory, OfTextThatMakesNoRows) {
 
 TEST_F(TableErrors, ShowLittleAndPrintable) {
   const std::string advice =
-      ", which is not a number. Correct it, or leave the column out with --drop f1.";
+      ", which is not a number. Correct it, or leave the column out with `drop` f1.";
   EXPECT_EQ(csv("label,f1\nx," + std::string(1000, 'q') + "\n"),
             "a.csv:2:3: column 'f1' holds '" + std::string(40, 'q') + "...'" + advice);
   EXPECT_EQ(csv("label,f1\nx,a\x1b[31m\xff\n"),
@@ -154,7 +154,7 @@ TEST_F(TableErrors, Rows) {
   EXPECT_EQ(csv("f1,f2,label\n1,x,a\n"),
             "a.csv:2:3: column 'f2' holds 'x', which is not a number. Correct it, or leave the "
             "column out with "
-            "--drop f2.");
+            "`drop` f2.");
   EXPECT_EQ(csv("f1,f2,label\n1,2\n"),
             "a.csv:2:4: 2 fields, but the header has 3. Give every row the same number of fields.");
   EXPECT_EQ(csv("f1,f2,label\n1,2,x,4,5\n"),
@@ -188,31 +188,31 @@ TEST_F(TableErrors, Headers) {
             "a.csv:1:1: the name of column 1 is empty. The first line must name every column, as "
             "UTF-8 text.");
   EXPECT_EQ(csv("f1,f2\n1,2\n"),
-            "a.csv: no column is called 'label', which --label asks for; the columns are f1, f2.");
+            "a.csv: no column is called 'label', which `label` asks for; the columns are f1, f2.");
   EXPECT_EQ(csv("1,2\n3,4\n"),
-            "a.csv: no column is called 'label', which --label asks for; the columns are 1, 2. The "
+            "a.csv: no column is called 'label', which `label` asks for; the columns are 1, 2. The "
             "first line must name "
             "the columns.");
   EXPECT_EQ(csv("f1;label\n1;x\n"),
-            "a.csv: no column is called 'label', which --label asks for; the columns are f1;label. "
+            "a.csv: no column is called 'label', which `label` asks for; the columns are f1;label. "
             "Separate the fields "
             "with commas or tabs, not ';'.");
   EXPECT_EQ(csv("a,b,c,d,e,f,g,h,i,label\n", {.drop = {"id"}}),
-            "a.csv: no column is called 'id', which --drop asks for; the columns are a, b, c, d, "
+            "a.csv: no column is called 'id', which `drop` asks for; the columns are a, b, c, d, "
             "e, f, g, h, ... (10 in "
             "all).");
   EXPECT_EQ(
       csv("f1,label\n", {.features = {"f2"}}),
-      "a.csv: no column is called 'f2', which --features asks for; the columns are f1, label.");
+      "a.csv: no column is called 'f2', which `features` asks for; the columns are f1, label.");
   EXPECT_EQ(csv("f1,label\n", {.task = "site"}),
-            "a.csv: no column is called 'site', which --task asks for; the columns are f1, label.");
+            "a.csv: no column is called 'site', which `task` asks for; the columns are f1, label.");
   EXPECT_EQ(csv("f1,label\n", {.drop = {"label"}}),
-            "column 'label' holds the labels, but --drop names it. Take it out of --drop.");
+            "column 'label' holds the labels, but `drop` names it. Take it out of `drop`.");
   EXPECT_EQ(csv("f1,label\n", {.features = {"label"}}),
-            "--features names column 'label', which is the label or dropped as well. Take it out "
+            "`features` names column 'label', which is the label or dropped as well. Take it out "
             "of one place.");
   EXPECT_EQ(csv("f1,label\n", {.features = {"f1", "f1"}}),
-            "--features names column 'f1', which is there twice. Take it out of one place.");
+            "`features` names column 'f1', which is there twice. Take it out of one place.");
   EXPECT_EQ(csv("label,task\nx,s\n"), "a.csv: no column is left for the features.");
 }
 
@@ -320,17 +320,17 @@ TEST_F(TableErrors, Libsvm) {
   EXPECT_EQ(svm("1 1:1\n", {.task = "site"}),
             "a.svm: a LIBSVM file has no task column 'site'. Name the task as in a.svm:name.");
   EXPECT_EQ(svm("1 1:1\n", {.drop = {"id"}}),
-            "a.svm: --drop names 'id'; a LIBSVM file has columns f1, f2, ... for its indices.");
+            "a.svm: `drop` names 'id'; a LIBSVM file has columns f1, f2, ... for its indices.");
   EXPECT_EQ(svm("1 1:1\n", {.features = {"f1", "f1"}}),
-            "--features names column 'f1', which is there twice. Take it out of one place.");
+            "`features` names column 'f1', which is there twice. Take it out of one place.");
   std::string many;
   for (int i = 0; i < 1001; ++i) many += "1 10000000:1\n";
   EXPECT_EQ(svm(many),
             "a.svm: 1001 samples of 10000000 features are too many for a dense matrix from this "
-            "file (1.31e+08 entries at most). Choose features with --features.");
+            "file (1.31e+08 entries at most). Choose features with `features`.");
   EXPECT_EQ(svm("1 10000000:1\n"),  // else 13 bytes would take half a gigabyte
             "a.svm: 1 samples of 10000000 features are too many for a dense matrix from this file "
-            "(1.13e+06 entries at most). Choose features with --features.");
+            "(1.13e+06 entries at most). Choose features with `features`.");
   EXPECT_EQ(svm("1 10000000:1\n", {.features = {"f2", "f10000000"}}), "no error");
 }
 

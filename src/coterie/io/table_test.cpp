@@ -278,7 +278,7 @@ TEST_F(SharedData, Vehicle) {
   EXPECT_EQ(counts(samples), (Counts{{"opel", 212}, {"saab", 217}, {"bus", 218}, {"van", 199}}));
   EXPECT_EQ(cast_into_tasks(samples, Casting::one_vs_one).tasks.size(), 6U);
   EXPECT_EQ(message([&] { cast_into_tasks(samples, Casting::binary); }),
-            "the data has 4 classes (bus, opel, saab, van); choose --one-vs-one or --one-vs-rest.");
+            "the data has 4 classes (bus, opel, saab, van); choose `one_vs_one` or `one_vs_rest`.");
   for (const char* name : {"v.csv", "v.tsv.gz"}) {
     write_csv(samples, path(name));
     EXPECT_EQ(read_samples({path(name)}), samples);

@@ -39,8 +39,8 @@ constexpr double kLargestFeature = 1e140;
   Kernel raw = kernel;
   raw.raw = true;
   throw InputError(fmt::format(
-      "{} is a zero vector, which kernel '{}' cannot normalise. Use '{}' or --normalise none, "
-      "remove the row, or shift the data with --scale standard.",
+      "{} is a zero vector, which kernel '{}' cannot normalise. Use '{}' or `normalise` none, "
+      "remove the row, or shift the data with `scale` standard.",
       row, to_string(kernel), to_string(raw)));
 }
 
@@ -58,7 +58,7 @@ void check_chi2(const Kernel& kernel, const Matrix& X, const RowName& row_name) 
                                           : fmt::format("values that are 0 or from {} to {}",
                                                         kSmallestFeature, kLargestFeature);
       throw InputError(
-          fmt::format("{} has the feature value {}, but kernel '{}' needs {}. Use --scale minmax, "
+          fmt::format("{} has the feature value {}, but kernel '{}' needs {}. Use `scale` minmax, "
                       "or another kernel.",
                       row_name(i), value, to_string(kernel), needs));
     }
@@ -67,8 +67,8 @@ void check_chi2(const Kernel& kernel, const Matrix& X, const RowName& row_name) 
 std::string advice(const Kernel& kernel) {
   if (kernel.kind == Kind::precomputed) return "Multiply the matrix by a number that mends this";
   if (kernel.offset > kLargestFeature) return "Use a smaller offset";
-  return kernel.kind == Kind::poly && kernel.raw ? "Use --scale standard or a lower degree"
-                                                 : "Use --scale standard";
+  return kernel.kind == Kind::poly && kernel.raw ? "Use `scale` standard or a lower degree"
+                                                 : "Use `scale` standard";
 }
 
 [[noreturn]] void fail_out_of_range(const Kernel& kernel, bool large, const std::string& where) {
@@ -185,7 +185,7 @@ void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>
           fail_at_norm(kernel, diagonal[i], row_name(i));
         throw InputError(fmt::format(
             "kernel '{0}': the diagonal of row {1} (task '{2}') is {3}, which cannot be normalised "
-            "to 1. Use '{0}:raw' or --normalise none, or remove the row.",
+            "to 1. Use '{0}:raw' or `normalise` none, or remove the row.",
             to_string(kernel), i + 1, task.name, diagonal[i]));
       }
       largest = std::max(largest, std::abs(diagonal[i]));
@@ -306,8 +306,8 @@ Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Ke
     }
     if (!(mean_variance > kConstantVariance * mean_diagonal))
       throw InputError(fmt::format(
-          "kernel '{}' is constant on the data, so --normalise {} has nothing to divide by. Remove "
-          "the kernel, or use --normalise cosine.",
+          "kernel '{}' is constant on the data, so `normalise` {} has nothing to divide by. Remove "
+          "the kernel, or use `normalise` cosine.",
           to_string(kernels[m]), to_string(normalisation)));
     found.values[m] = mean_variance;
     if (use_tail) {

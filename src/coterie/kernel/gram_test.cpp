@@ -348,12 +348,12 @@ TEST(Divisors, RejectAConstantKernel) {
   Dataset data = make_data();
   data.X.col(1).setConstant(3);
   EXPECT_EQ(gram_error(data, "linear gauss:1@f2", "tail:4"),
-            "kernel 'gauss:1@f2' is constant on the data, so --normalise tail:4 has nothing to "
-            "divide by. Remove the kernel, or use --normalise cosine.");
+            "kernel 'gauss:1@f2' is constant on the data, so `normalise` tail:4 has nothing to "
+            "divide by. Remove the kernel, or use `normalise` cosine.");
   EXPECT_EQ(
       gram_error(data, "linear:raw@f2", "variance"),
-      "kernel 'linear:raw@f2' is constant on the data, so --normalise variance has nothing to "
-      "divide by. Remove the kernel, or use --normalise cosine.");
+      "kernel 'linear:raw@f2' is constant on the data, so `normalise` variance has nothing to "
+      "divide by. Remove the kernel, or use `normalise` cosine.");
   EXPECT_EQ(gram_error(data, "linear:raw@f2"), "(no error)");
 }
 
@@ -386,7 +386,7 @@ TEST(ComputeGrams, RejectsZeroVectors) {
   const auto message = [](const std::string& kernel, const std::string& raw) {
     return "row 5 of the data (task 't1') is a zero vector, which kernel '" + kernel +
            "' cannot normalise. Use '" + raw +
-           "' or --normalise none, remove the row, or shift the data with --scale standard.";
+           "' or `normalise` none, remove the row, or shift the data with `scale` standard.";
   };
   EXPECT_EQ(gram_error(data, "linear"), message("linear", "linear:raw"));
   EXPECT_EQ(gram_error(data, "poly:2@f2-f3"), message("poly:2@f2-f3", "poly:2:raw@f2-f3"));
@@ -404,17 +404,17 @@ TEST(ComputeGrams, RejectsUnusableNumbers) {
   data.X(6, 2) = -0.5;
   EXPECT_EQ(gram_error(data, "chi2"),
             "row 7 of the data (task 't1') has the feature value -0.5, but kernel 'chi2' needs "
-            "values of at least 0. Use --scale minmax, or another kernel.");
+            "values of at least 0. Use `scale` minmax, or another kernel.");
   EXPECT_EQ(gram_error(data, "chi2@f1-f2"), "(no error)");
   data.X *= 1e100;
   EXPECT_EQ(gram_error(data, "poly:4:raw"),
-            "kernel 'poly:4:raw' is too large for a number on task 't1'. Use --scale standard or a "
+            "kernel 'poly:4:raw' is too large for a number on task 't1'. Use `scale` standard or a "
             "lower degree.");
   EXPECT_EQ(gram_error(data, "poly:4"), "(no error)");
   data.X *= 1e100;
   EXPECT_EQ(gram_error(data, "linear"),
             "kernel 'linear' cannot be normalised at row 1 of the data (task 't1'): k(x,x) is inf, "
-            "too large a number to divide by. Use --scale standard.");
+            "too large a number to divide by. Use `scale` standard.");
   EXPECT_EQ(gram_error(data, "poly:2:1e300"),
             "kernel 'poly:2:1e+300' cannot be normalised at row 1 of the data (task 't1'): k(x,x) "
             "is inf, too large a number to divide by. Use a smaller offset.");
@@ -465,7 +465,7 @@ TEST(ComputeGrams, SaysWhatIsTooSmall) {
   data.X(6, 2) = 1e-200;
   EXPECT_EQ(gram_error(data, "chi2"),
             "row 7 of the data (task 't1') has the feature value 1e-200, but kernel 'chi2' needs "
-            "values that are 0 or from 1e-140 to 1e+140. Use --scale minmax, or another kernel.");
+            "values that are 0 or from 1e-140 to 1e+140. Use `scale` minmax, or another kernel.");
   data.X.row(6).setConstant(1e-160);
   const std::string error = gram_error(data, "linear");
   EXPECT_EQ(error.substr(0, 95),
@@ -474,7 +474,7 @@ TEST(ComputeGrams, SaysWhatIsTooSmall) {
       << error;
   data.X.setConstant(1e-120);
   EXPECT_EQ(gram_error(data, "linear:raw"),
-            "kernel 'linear:raw' is too small for a number on task 't1'. Use --scale standard.");
+            "kernel 'linear:raw' is too small for a number on task 't1'. Use `scale` standard.");
   data.X.setZero();
   EXPECT_EQ(gram_error(data, "linear:raw"), "(no error)");
 }
@@ -553,7 +553,7 @@ TEST(Precomputed, RejectsBadMatrices) {
   bad(2, 2) = 0;
   EXPECT_EQ(error(bad),
             "kernel 'precomputed:p': the diagonal of row 3 (task 't1') is 0, which cannot be "
-            "normalised to 1. Use 'precomputed:p:raw' or --normalise none, or remove the row.");
+            "normalised to 1. Use 'precomputed:p:raw' or `normalise` none, or remove the row.");
   EXPECT_EQ(error(bad, "precomputed:p:raw"), "(no error)");
 }
 
@@ -587,15 +587,15 @@ TEST(CrossGram, RejectsWhatHasNoValue) {
   Matrix zero = one;
   zero.row(1).setZero();
   const std::string tail =
-      " is a zero vector, which kernel 'linear' cannot normalise. Use 'linear:raw' or --normalise "
-      "none, remove the row, or shift the data with --scale standard.";
+      " is a zero vector, which kernel 'linear' cannot normalise. Use 'linear:raw' or `normalise` "
+      "none, remove the row, or shift the data with `scale` standard.";
   EXPECT_EQ(error("linear", zero, one), "row 2 of the first samples" + tail);
   EXPECT_EQ(error("linear", one, zero), "row 2 of the second samples" + tail);
   EXPECT_EQ(error("linear:raw", zero, one), "(no error)");
   EXPECT_EQ(
       error("chi2", one, -one),
       "row 1 of the second samples has the feature value -1, but kernel 'chi2' needs values of "
-      "at least 0. Use --scale minmax, or another kernel.");
+      "at least 0. Use `scale` minmax, or another kernel.");
   EXPECT_EQ(
       error("gauss:1", one, Matrix::Ones(2, 4)),
       "kernel 'gauss:1' cannot compare samples of 3 and 4 columns. Give data with the columns "
@@ -606,7 +606,7 @@ TEST(CrossGram, RejectsWhatHasNoValue) {
       "be predicted. Train with kernels of the features.");
   EXPECT_EQ(
       error("poly:3:raw", 1e120 * one, one),
-      "kernel 'poly:3:raw' is too large for a number on these samples. Use --scale standard or "
+      "kernel 'poly:3:raw' is too large for a number on these samples. Use `scale` standard or "
       "a lower degree.");
 }
 

@@ -214,7 +214,7 @@ double raw_value(const Kernel& kernel, const Vector& x, const Vector& z) {
       for (Index j = 0; j < x.size(); ++j) {
         if (x[j] < 0 || z[j] < 0)
           throw InputError(fmt::format(
-              "kernel '{}' needs features of at least 0, but one is {}. Use --scale minmax, or "
+              "kernel '{}' needs features of at least 0, but one is {}. Use `scale` minmax, or "
               "another kernel.",
               to_string(kernel), std::min(x[j], z[j])));
         if (x[j] + z[j] > 0) sum += 2 * x[j] * z[j] / (x[j] + z[j]);
@@ -320,7 +320,7 @@ std::string to_string(const Kernels& kernels) {
       const std::size_t colon = name.find(':');
       name.insert(std::min(name.find_first_of(":@", colon + 1), name.size()), widths);
     }
-    text += (text.empty() ? "" : " ") + name;
+    text += (text.empty() ? "" : text.ends_with(',') ? ";" : " ") + name;  // ", " ends a word
   }
   return text;
 }
@@ -398,7 +398,7 @@ double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z) {
   if (!(norms > 0))
     throw InputError(
         fmt::format("kernel '{}' cannot be normalised at a zero vector. Make the kernel raw "
-                    "(':raw'), or use --normalise none or --scale standard.",
+                    "(':raw'), or use `normalise` none or `scale` standard.",
                     to_string(kernel)));
   const double quotient = value / norms;
   return kernel.kind == Kernel::Kind::poly ? std::pow(quotient, kernel.parameter) : quotient;

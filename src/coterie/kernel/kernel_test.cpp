@@ -196,6 +196,7 @@ TEST(Kernels, TextGivesThemBack) {
   }
   EXPECT_EQ(to_string(Kernels("linear poly:2 gauss:1,2,4,8,16,32,64,128")), "paper");
   EXPECT_EQ(to_string(Kernels("gauss:1 gauss:2;linear, gauss:4")), "gauss:1,2 linear gauss:4");
+  EXPECT_EQ(to_string(Kernels("linear@a,;chi2")), "linear@a,;chi2");
   EXPECT_EQ(to_string(Kernels()), "");
 
   // Of any kernels in any order.
@@ -340,13 +341,13 @@ TEST(KernelValue, RejectsWhatHasNoValue) {
               value("linear", {0, 0}, {1, 2});
             }),
             "kernel 'linear' cannot be normalised at a zero vector. Make the kernel raw (':raw'), "
-            "or use --normalise none or --scale standard.");
+            "or use `normalise` none or `scale` standard.");
   EXPECT_EQ(value("linear:raw", {0, 0}, {1, 2}), 0);
   EXPECT_EQ(value("poly:2:1", {0, 0}, {0, 0}), 1);
   EXPECT_EQ(error_of([] {
               value("chi2", {1, -2}, {1, 2});
             }),
-            "kernel 'chi2' needs features of at least 0, but one is -2. Use --scale minmax, or "
+            "kernel 'chi2' needs features of at least 0, but one is -2. Use `scale` minmax, or "
             "another kernel.");
   EXPECT_EQ(error_of([] { value("precomputed:a.csv", {1}, {1}); }),
             "kernel 'precomputed:a.csv' has values only for the rows of its file, not for other "

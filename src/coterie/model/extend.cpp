@@ -21,13 +21,13 @@ namespace {
 
 void check_settings(const ExtendSettings& settings) {
   if (settings.C && !(*settings.C > 0 && std::isfinite(*settings.C)))
-    throw InputError(fmt::format("--C is '{}'; it must be a number > 0.", *settings.C));
+    throw InputError(fmt::format("`C` is '{}'; it must be a number > 0.", *settings.C));
   if (settings.lambda && !(*settings.lambda >= 0))
     throw InputError(
-        fmt::format("--lambda is '{}'; it must be a number >= 0, or inf.", *settings.lambda));
+        fmt::format("`lambda` is '{}'; it must be a number >= 0, or inf.", *settings.lambda));
   if (!(settings.tolerance > 0 && std::isfinite(settings.tolerance)))
     throw InputError(
-        fmt::format("--tolerance is '{}'; it must be a number > 0.", settings.tolerance));
+        fmt::format("`tolerance` is '{}'; it must be a number > 0.", settings.tolerance));
 }
 
 void check_labels(const Model& model, const Task& task) {
@@ -95,12 +95,12 @@ void check_common(const Model& model, const Dataset& data, const Anchors& anchor
     if (part.front() >= A)
       throw InputError(fmt::format(
           "lambda is inf, but no link leads from task '{}' to a task of the model, whose kernel it "
-          "could share. Link it, or give a --lambda that is a number.",
+          "could share. Link it, or give a `lambda` that is a number.",
           name));
     if (part.size() > 1 && part[1] < A)
       throw InputError(fmt::format(
           "lambda is inf, so that task '{}' must have the kernel of tasks '{}' and '{}', but these "
-          "have different ones. Give a --lambda that is a number.",
+          "have different ones. Give a `lambda` that is a number.",
           name, name_of(part[0]), name_of(part[1])));
   }
 }
@@ -183,7 +183,7 @@ void check_extension(const Model& model, const Dataset& data) {
   check_dataset(data);
   if (!model.settings.method->is_main())
     throw InputError(fmt::format(
-        "the model is one of --method {}; tasks can be added to models of --method coterie only.",
+        "the model is one of `method` {}; tasks can be added to models of `method` coterie only.",
         model.settings.method->name));
   for (const Kernel& kernel : model.kernels)
     if (kernel.kind == Kernel::Kind::precomputed)

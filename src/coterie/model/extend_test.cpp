@@ -669,17 +669,17 @@ TEST_F(Planting, WhatCannotBeAddedIsSaid) {
   other.features[0] = "g1";
   EXPECT_EQ(message(other), "the features of the data are not those of the model.");
   EXPECT_EQ(message(example_.added, {.lambda = -1}),
-            "--lambda is '-1'; it must be a number >= 0, or inf.");
-  EXPECT_EQ(message(example_.added, {.C = 0}), "--C is '0'; it must be a number > 0.");
+            "`lambda` is '-1'; it must be a number >= 0, or inf.");
+  EXPECT_EQ(message(example_.added, {.C = 0}), "`C` is '0'; it must be a number > 0.");
   EXPECT_EQ(message(example_.added, {.tolerance = 0}),
-            "--tolerance is '0'; it must be a number > 0.");
+            "`tolerance` is '0'; it must be a number > 0.");
   const std::string different = message(example_.added, {.lambda = infinity});
   EXPECT_TRUE(different.starts_with(
       "lambda is inf, so that task 't08' must have the kernel of tasks 't01' and 't0"))
       << different;
   EXPECT_EQ(message(example_.added, {.lambda = infinity, .links = TaskGraph{}}),
             "lambda is inf, but no link leads from task 't08' to a task of the model, whose kernel "
-            "it could share. Link it, or give a --lambda that is a number.");
+            "it could share. Link it, or give a `lambda` that is a number.");
   Model mixed = example_.model;  // tasks that do not agree on their labels: any two will do
   mixed.tasks[0].negative = "no";
   other = example_.added;

@@ -44,7 +44,7 @@ void check_costs(const std::vector<TaskGrams>& grams, const std::vector<Vector>&
       if (!small && !is_large(all * all * values[m])) continue;
       throw InputError(fmt::format(
           "task '{}': with C = {:.4g} and kernel '{}', whose values reach {:.4g}, the sums are too "
-          "{} to be computed with. Use a {} C, or --scale standard.",
+          "{} to be computed with. Use a {} C, or `scale` standard.",
           tasks[t].name, C[t].maxCoeff(), to_string(kernels[static_cast<std::size_t>(m)]),
           values[m], small ? "small" : "large", small ? "larger" : "smaller"));
     }
@@ -60,7 +60,7 @@ void check_penalty(const TaskGraph& graph, double lambda, const TaskName& name) 
       throw InputError(fmt::format(
           "tasks '{}' and '{}' are drawn together with lambda {} times weight {}, which is too {} "
           "to be computed with. Weights, and lambda times weight, must be from {} to {}. Change "
-          "--lambda or the file of weights; a lambda or weight of 0 draws nothing together.",
+          "`lambda` or the file of weights; a lambda or weight of 0 draws nothing together.",
           name(edge.t), name(edge.s), lambda, edge.weight, is_small(value) ? "small" : "large",
           kSmallestNumber, kLargestNumber));
     }
@@ -75,7 +75,7 @@ void check_features(const Dataset& scaled) {
         if (!(std::abs(scaled.X(i, k)) <= largest))
           throw InputError(fmt::format(
               "row {}, feature '{}' is {:.4g}, too large to be computed with: the most is {}. Use "
-              "--scale standard.",
+              "`scale` standard.",
               i + 1, scaled.features[static_cast<std::size_t>(k)], scaled.X(i, k), largest));
 }
 

@@ -40,10 +40,10 @@ TEST(Range, CostsAndKernelValues) {
             "larger C.");
   EXPECT_EQ(cost_error(1, 1e100),
             "task 'a': with C = 1 and kernel 'linear:raw', whose values reach 1e+100, the sums are "
-            "too large to be computed with. Use a smaller C, or --scale standard.");
+            "too large to be computed with. Use a smaller C, or `scale` standard.");
   EXPECT_EQ(cost_error(1e-30, 1e-30),
             "task 'a': with C = 1e-30 and kernel 'linear:raw', whose values reach 1e-30, the sums "
-            "are too small to be computed with. Use a larger C, or --scale standard.");
+            "are too small to be computed with. Use a larger C, or `scale` standard.");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(cost_error(nan, 1), "(no error)");
   EXPECT_NE(cost_error(1, nan), "(no error)");
@@ -66,7 +66,7 @@ TEST(Range, Penalties) {
   EXPECT_EQ(error(1e-300, 1e9),
             "tasks 'a' and 'b' are drawn together with lambda 1000000000 times weight 1e-300, "
             "which is too small to be computed with. Weights, and lambda times weight, must be "
-            "from 1e-80 to 1e+80. Change --lambda or the file of weights; a lambda or weight of 0 "
+            "from 1e-80 to 1e+80. Change `lambda` or the file of weights; a lambda or weight of 0 "
             "draws nothing together.");
 }
 
@@ -78,7 +78,7 @@ TEST(Range, Features) {
   data.tasks.back().rows = {1};
   EXPECT_EQ(error_of([&] { check_features(data); }),
             "row 2, feature 'f' is 1e+41, too large to be computed with: the most is 1e+40. Use "
-            "--scale standard.");
+            "`scale` standard.");
   data.X(1, 0) = -1e40;
   EXPECT_EQ(error_of([&] { check_features(data); }), "(no error)");
 }

@@ -14,19 +14,18 @@
 namespace coterie {
 namespace {
 
-Settings of_method(const std::string& name) {
+Settings of_method(const MethodRef& method) {
   Settings settings;
-  settings.method = name;
-  settings.scale = usual_scale(settings);
+  settings.method = method;
   return settings;
 }
 
-Grid grid_of(const std::string& method, const std::string& parameters = "",
+Grid grid_of(const MethodRef& method, const std::string& parameters = "",
              const GridText& text = {}) {
   return parse_method_grid(of_method(method), text, parameters);
 }
 
-std::string message(const std::string& method, const std::string& parameters) {
+std::string message(const MethodRef& method, const std::string& parameters) {
   try {
     grid_of(method, parameters);
   } catch (const InputError& error) {
@@ -47,7 +46,7 @@ TEST(MethodGrid, ListsGoFromSimpleToComplex) {
   EXPECT_EQ(all_points(grid).size(), 5u * 3 * 3);
   // What the method does not have is as in a fit without it.
   const Settings at = settings_at(of_method("cmtl"), grid, {0, 0, 0, 0, {4, 1, 2}});
-  EXPECT_EQ(at.parameters, "clusters=2 lambda=0.5 within=1");
+  EXPECT_EQ(at.parameters, (Parameters{{"clusters", 2}, {"lambda", 0.5}, {"within", 1}}));
   EXPECT_EQ(at.C, 1);
   EXPECT_EQ(value_at(grid, {0, 0, 0, 0, {4, 1, 2}}, "lambda"), "0.5");
 }
@@ -71,8 +70,8 @@ TEST(MethodGrid, EveryMethodHasItsColumns) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(grid_of("coterie"), parse_grid({}));
   EXPECT_EQ(grid_of("stl").columns, (Names{"norm", "normalise", "C"}));
-  EXPECT_EQ(grid_of("stl").lambda, (Names{"0"}));
-  EXPECT_EQ(grid_of("mtl").lambda, (Names{"inf"}));
+  EXPECT_EQ(grid_of("stl").lambda, (std::vector<Lambda>{0}));
+  EXPECT_EQ(grid_of("mtl").lambda, (std::vector{Lambda::infinite()}));
   EXPECT_EQ(grid_of("pooled").columns, (Names{"norm", "normalise", "C"}));
   EXPECT_EQ(grid_of("tang").columns, (Names{"normalise", "C", "share"}));
   EXPECT_EQ(grid_of("flexclus").columns, (Names{"lambda1", "lambda2", "lambda3"}));
@@ -80,9 +79,9 @@ TEST(MethodGrid, EveryMethodHasItsColumns) {
   mapped.map = Mapping::kernels();
   EXPECT_EQ(parse_method_grid(mapped, {}, "").columns, (Names{"normalise", "lambda"}));
   for (const Method& method : methods()) {
-    const Grid grid = grid_of(method.name);
+    const Grid grid = grid_of(method);
     for (const GridPoint& point : {all_points(grid).front(), all_points(grid).back()})
-      EXPECT_NO_THROW(validate(settings_at(of_method(method.name), grid, point)));
+      EXPECT_NO_THROW(validate(settings_at(of_method(method), grid, point)));
   }
 }
 
@@ -90,30 +89,30 @@ TEST(MethodGrid, SaysWhatIsWrong) {
   const std::string rule =
       "; each entry must be a number, a power such as 2^-3, a range of powers such as 2^-10..2^10, "
       "or a range with the number of points such as 0.01..10:7.";
-  EXPECT_EQ(message("cmtl", "lambda=1,x"), "--parameters: lambda has 'x'" + rule);
-  EXPECT_EQ(message("cmtl", "lambda=1..5"), "--parameters: lambda has '1..5'" + rule);
+  EXPECT_EQ(message("cmtl", "lambda=1,x"), "`parameters`: lambda has 'x'" + rule);
+  EXPECT_EQ(message("cmtl", "lambda=1..5"), "`parameters`: lambda has '1..5'" + rule);
   EXPECT_EQ(message("cmtl", "lambda=1,1"),
-            "--parameters: lambda has 1 twice; give each value once.");
+            "`parameters`: lambda has 1 twice; give each value once.");
   EXPECT_EQ(message("cmtl", "clusters=1..6000,1..6000"),
-            "--parameters: clusters has more than 10000 numbers; give fewer.");
+            "`parameters`: clusters has more than 10000 numbers; give fewer.");
   EXPECT_EQ(message("cmtl", "lambda=1e-5..1e5:1001 clusters=1..1000"),
             "the lists make 1.001e+06 points to try; 1e+06 are the most. Give shorter lists.");
   EXPECT_EQ(message("cmtl", "lambda=1,0"),
-            "--parameters: lambda of --method cmtl is '0'; it must be a number from 1e-40 to 1e40.");
+            "`parameters`: lambda of `method` cmtl is '0'; it must be a number from 1e-40 to 1e40.");
   EXPECT_EQ(message("cmtl", "clusters=0..2"),
-            "--parameters: clusters of --method cmtl is '0'; it must be a whole number from 1 to "
+            "`parameters`: clusters of `method` cmtl is '0'; it must be a whole number from 1 to "
             "1000000.");
   EXPECT_EQ(message("cmtl", "clusters=1..2:3"),
-            "--parameters: clusters of --method cmtl is '1.414'; it must be a whole number from 1 "
+            "`parameters`: clusters of `method` cmtl is '1.414'; it must be a whole number from 1 "
             "to 1000000.");
   EXPECT_EQ(message("cmtl", "clusters=1..1000000"),
-            "--parameters: clusters has '1..1000000'" + rule);
+            "`parameters`: clusters has '1..1000000'" + rule);
   EXPECT_EQ(message("cmtl", "lambda=0.1max"),
-            "--parameters: lambda has a share of lambda_max, which only --lambda of --method "
+            "`parameters`: lambda has a share of lambda_max, which only `lambda` of the method "
             "coterie knows; give numbers.");
-  EXPECT_NE(message("cmtl", "power=1").find("which --method cmtl does not have"),
+  EXPECT_NE(message("cmtl", "power=1").find("which `method` cmtl does not have"),
             std::string::npos);
-  EXPECT_NE(message("stl", "power=1").find("--method stl has none"), std::string::npos);
+  EXPECT_NE(message("stl", "power=1").find("`method` stl has none"), std::string::npos);
 }
 
 TEST(MethodGrid, TiesGoToSimplerParametersAndThenToSmallerC) {
@@ -143,7 +142,7 @@ struct Searched {
   std::vector<Split> splits;
   Grid grid;
 
-  explicit Searched(const std::string& method, const std::string& map = Mapping::none()) {
+  explicit Searched(const MethodRef& method, const Mapping& map = Mapping::none()) {
     data = cast_into_tasks(
         plant_groups(
             {.tasks = 4, .groups = 2, .samples = 24, .noise = 0.1, .size_spread = 0.3, .seed = 3})
@@ -152,16 +151,16 @@ struct Searched {
     settings = of_method(method);
     settings.kernels = "linear gauss:2";
     // Fits of convex problems are compared by their optima, others by every step: both begin cold.
-    settings.tolerance = method_named(method).convex ? 1e-8 : 1e-3;
+    settings.tolerance = is_convex(settings) ? 1e-8 : 1e-3;
     settings.map = map;
     settings.scale = Scale::standard;
     settings.class_weight = ClassWeight::balanced;
     splits = fold_tasks(data, 3, 5);
     std::string lists;
-    for (const Parameter& parameter : method_named(method).parameters)
+    for (const Parameter& parameter : method->parameters)
       if (!parameter.grid.empty())
         lists += parameter.name + (parameter.whole ? "=1,2 " : "=0.25,0.5,1 ");
-    const bool normalised = method == "tang" || map != "none";
+    const bool normalised = method == "tang" || map.mapped;
     grid = parse_method_grid(
         settings, {.C = "0.5,4", .normalise = normalised ? "cosine,variance" : "cosine"}, lists);
   }
@@ -197,7 +196,7 @@ bool same_cells(const GridScores& a, const GridScores& b) {
   return true;
 }
 
-class EveryMethod : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+class EveryMethod : public ::testing::TestWithParam<std::pair<const char*, Mapping>> {};
 
 TEST_P(EveryMethod, HasTheScoresOfSingleFitsFromRawRows) {
   const Searched searched(GetParam().first, GetParam().second);
@@ -218,7 +217,7 @@ TEST_P(EveryMethod, HasTheScoresOfSingleFitsFromRawRows) {
       ++compared;
       EXPECT_NEAR(cells(1, static_cast<Index>(t)),
                   accuracy(f, searched.data.tasks[t].y(searched.splits[1].rest[t])), 1e-12)
-          << at.parameters << " C " << at.C << " task " << t;
+          << text_of(at.parameters) << " C " << at.C << " task " << t;
     }
   }
   EXPECT_GE(compared, 6);
@@ -236,17 +235,17 @@ TEST_P(EveryMethod, HasCrossValidatedDecisionsOfFitsFromRawRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMethod,
-                         ::testing::Values(std::pair{"uniform", "none"},
-                                           std::pair{"pooled", "none"}, std::pair{"tang", "none"},
-                                           std::pair{"pareto", "none"}, std::pair{"cmtl", "none"},
-                                           std::pair{"whom", "none"}, std::pair{"flexclus", "none"},
-                                           std::pair{"coclus", "none"}, std::pair{"metag", "none"},
-                                           std::pair{"metag", "kernels:20"}),
-                         [](const auto& test) {
-                           return std::string(test.param.first) +
-                                  (std::string(test.param.second) == "none" ? "" : "_mapped");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryMethod,
+    ::testing::Values(std::pair{"uniform", Mapping::none()}, std::pair{"pooled", Mapping::none()},
+                      std::pair{"tang", Mapping::none()}, std::pair{"pareto", Mapping::none()},
+                      std::pair{"cmtl", Mapping::none()}, std::pair{"whom", Mapping::none()},
+                      std::pair{"flexclus", Mapping::none()}, std::pair{"coclus", Mapping::none()},
+                      std::pair{"metag", Mapping::none()},
+                      std::pair{"metag", Mapping::kernels(20)}),
+    [](const auto& test) {
+      return std::string(test.param.first) + (test.param.second.mapped ? "_mapped" : "");
+    });
 
 TEST(MethodScores, DoNotDependOnThreads) {
   for (const char* method : {"tang", "pooled", "flexclus", "whom"}) {

@@ -49,12 +49,12 @@ Settings small_settings() {
 TEST(Grid, ReadsListsPowersAndRanges) {
   const Grid grid = parse_grid({"4,2^-1,1", "2^-2..2^2", "1,2,inf", "cosine, tail:4"});
   EXPECT_EQ(grid.C, (std::vector<double>{0.5, 1, 4}));
-  EXPECT_EQ(grid.lambda, (std::vector<std::string>{"4", "2", "1", "0.5", "0.25"}));
+  EXPECT_EQ(grid.lambda, (std::vector<Lambda>{4, 2, 1, 0.5, 0.25}));
   EXPECT_EQ(grid.norm, (std::vector<double>{1, 2, infinite}));
-  EXPECT_EQ(grid.normalise, (std::vector<std::string>{"cosine", "tail:4"}));
+  EXPECT_EQ(grid.normalise, (std::vector{Normalisation::cosine(), Normalisation::tail(4)}));
   const Grid shares = parse_grid({"10^-2..10^2", "0,0.01max..1max:3,inf", "1", "cosine"});
   EXPECT_EQ(shares.C, (std::vector<double>{0.01, 0.1, 1, 10, 100}));
-  EXPECT_EQ(shares.lambda, (std::vector<std::string>{"inf", "1max", "0.1max", "0.01max", "0"}));
+  EXPECT_EQ(shares.lambda, (std::vector<Lambda>{"inf", "1max", "0.1max", "0.01max", 0}));
   EXPECT_EQ(parse_grid({}).C.size(), 21u);
   // Equal weights have nothing to share: one lambda each for norm = inf.
   EXPECT_EQ(all_points(grid).size(), 2u * 2 * 3 * 5 + 2u * 3);
@@ -72,29 +72,32 @@ TEST(Grid, SaysWhatIsWrong) {
   const std::string rule =
       "; each entry must be a number, a power such as 2^-3, a range of powers such as 2^-10..2^10, "
       "or a range with the number of points such as 0.01..10:7";
-  EXPECT_EQ(message({.C = "1,x"}), "--C has 'x'" + rule + ".");
-  EXPECT_EQ(message({.C = ""}), "--C has ''" + rule + ".");
-  EXPECT_EQ(message({.C = "1..5"}), "--C has '1..5'" + rule + ".");
-  EXPECT_EQ(message({.C = "2^0..3^2"}), "--C has '2^0..3^2'" + rule + ".");
-  EXPECT_EQ(message({.C = "1..10:1.5"}), "--C has '1..10:1.5'" + rule + ".");
-  EXPECT_EQ(message({.C = "0"}), "--C has 0; every C must be a number > 0.");
-  EXPECT_EQ(message({.C = "1,2,1"}), "--C has 1 twice; give each value once.");
+  EXPECT_EQ(message({.C = "1,x"}), "`C` has 'x'" + rule + ".");
+  EXPECT_EQ(message({.C = ""}), "`C` has ''" + rule + ".");
+  EXPECT_EQ(message({.C = "1..5"}), "`C` has '1..5'" + rule + ".");
+  EXPECT_EQ(message({.C = "2^0..3^2"}), "`C` has '2^0..3^2'" + rule + ".");
+  EXPECT_EQ(message({.C = "1..10:1.5"}), "`C` has '1..10:1.5'" + rule + ".");
+  EXPECT_EQ(message({.C = "0"}), "`C` has 0; every C must be a number > 0.");
+  EXPECT_EQ(message({.C = "1,2,1"}), "`C` has 1 twice; give each value once.");
   EXPECT_EQ(message({.C = "1e-9..1:20000"}),
-            "--C has '1e-9..1:20000', which is 20000 numbers; 10000 is the most.");
-  EXPECT_EQ(message({.C = "1..2:10000,3"}), "--C has more than 10000 numbers; give fewer.");
-  EXPECT_EQ(message({.lambda = "-1"}), "--lambda has -1; it must be at least 0, or 'inf'.");
+            "`C` has '1e-9..1:20000', which is 20000 numbers; 10000 is the most.");
+  EXPECT_EQ(message({.C = "1..2:10000,3"}), "`C` has more than 10000 numbers; give fewer.");
+  EXPECT_EQ(message({.lambda = "-1"}), "`lambda` has -1; it must be at least 0, or 'inf'.");
   EXPECT_EQ(
       message({.lambda = "1,0.1max"}),
-      "--lambda mixes numbers and shares of lambda_max; which of them shares more would change "
+      "`lambda` mixes numbers and shares of lambda_max; which of them shares more would change "
       "with C. Give one kind (0 and inf go with both).");
-  EXPECT_EQ(message({.norm = "0.5"}), "--norm has 0.5; every norm must be a number >= 1, or inf.");
-  EXPECT_NE(message({.normalise = "tail"}), "");
+  EXPECT_EQ(message({.norm = "0.5"}), "`norm` has 0.5; every norm must be a number >= 1, or inf.");
+  EXPECT_EQ(message({.normalise = "cosine,tail"}),
+            "`normalise` is 'tail'; it must be cosine, variance, none, or tail:h with a whole "
+            "number h of at least 1, such as tail:8.");
+  EXPECT_EQ(message({.normalise = "tail:8,none,tail:8"}),
+            "`normalise` has tail:8 twice; give each value once.");
 }
 
 // ---- folds: slices of kernels equal fits from raw rows
 
-class Slicing : public ::testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {
-};
+class Slicing : public ::testing::TestWithParam<std::tuple<Scale, Normalisation, ClassWeight>> {};
 
 TEST_P(Slicing, EqualsRefittingFromRawRows) {
   const auto [scale, normalise, weight] = GetParam();
@@ -126,12 +129,13 @@ TEST_P(Slicing, EqualsRefittingFromRawRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllWays, Slicing,
-                         ::testing::Values(std::tuple{"none", "cosine", "none"},
-                                           std::tuple{"none", "tail:4", "balanced"},
-                                           std::tuple{"none", "none", "none"},
-                                           std::tuple{"standard", "variance", "none"},
-                                           std::tuple{"minmax", "tail:2", "balanced"}));
+INSTANTIATE_TEST_SUITE_P(
+    AllWays, Slicing,
+    ::testing::Values(std::tuple{Scale::none, Normalisation::cosine(), ClassWeight::none},
+                      std::tuple{Scale::none, Normalisation::tail(4), ClassWeight::balanced},
+                      std::tuple{Scale::none, Normalisation::none(), ClassWeight::none},
+                      std::tuple{Scale::standard, Normalisation::variance(), ClassWeight::none},
+                      std::tuple{Scale::minmax, Normalisation::tail(2), ClassWeight::balanced}));
 
 // Held-out rows that are absurd must not touch the training side: its scaling, divisors and fit.
 TEST(Slicing, NothingLeaksFromHeldOutRows) {
@@ -145,8 +149,8 @@ TEST(Slicing, NothingLeaksFromHeldOutRows) {
     const SearchData search{data, settings, extras, 1, Storage::stored, 1};
     GramCache cache;
     const Fold fold =
-        std::move(make_folds(search, {splits[0]}, parse_normalisation("variance"), cache).front());
-    return std::pair(fold.prepared.grams.divisors, fit_prepared(fold.prepared, settings, 1).fit);
+        std::move(make_folds(search, {splits[0]}, Normalisation::variance(), cache).front());
+    return std::pair(fold.train.grams.divisors, fit_prepared(fold.train, settings, 1).fit);
   };
   const auto [divisors, before] = fit_of_first_fold();
   for (std::size_t t = 0; t < data.tasks.size(); ++t)
@@ -382,7 +386,7 @@ struct Walked {
     split = hold_out_tasks(data, 0.2, 1);
     const SearchData search{data, settings, extras, 1, Storage::stored, 1};
     GramCache cache;
-    fold = std::move(make_folds(search, {split}, parse_normalisation("cosine"), cache).front());
+    fold = std::move(make_folds(search, {split}, Normalisation::cosine(), cache).front());
     path = walk_path(fold, data, settings, {}, threads, hooks);
   }
 };
@@ -443,8 +447,7 @@ TEST(Path, OnceAllShareTheyShareForGood) {
   }
   const SearchData search{walked.data, walked.settings, walked.extras, 1, Storage::stored, 1};
   GramCache cache;
-  const Fold fold =
-      std::move(make_folds(search, {split}, parse_normalisation("cosine"), cache).front());
+  const Fold fold = std::move(make_folds(search, {split}, Normalisation::cosine(), cache).front());
   const LambdaPath path = walk_path(fold, walked.data, walked.settings, {}, 0);
   bool all_share = true;
   for (const PathPoint& point : path.points) {
@@ -460,7 +463,7 @@ TEST(Path, EndsWithTheTasksByThemselvesAndBeginsWithOneKernel) {
   Settings settings = walked.settings;
   for (const char* lambda : {"inf", "0"}) {
     settings.lambda = lambda;
-    const Fit alone = fit_prepared(walked.fold.prepared, settings, 1).fit;
+    const Fit alone = fit_prepared(walked.fold.train, settings, 1).fit;
     const Fit& there =
         lambda[0] == '0' ? walked.path.points.back().fit : walked.path.points.front().fit;
     EXPECT_NEAR(alone.primal, there.primal, 1e-8 * alone.primal);
