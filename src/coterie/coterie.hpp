@@ -29,10 +29,10 @@
 #include "coterie/report/weight_paths.hpp"
 
 // For experts: the solver on given Gram matrices (fit), and what searches are made of.
-#include "coterie/kernel/gram.hpp"            // compute_grams
-#include "coterie/model/calibrate.hpp"         // calibrate, by scores at hand
-#include "coterie/model/predict.hpp"           // decision_values, vote
-#include "coterie/mtmkl/fit.hpp"               // fit
+#include "coterie/kernel/gram.hpp"      // compute_grams
+#include "coterie/model/calibrate.hpp"  // calibrate, by scores at hand
+#include "coterie/model/predict.hpp"    // decision_values, vote
+#include "coterie/mtmkl/fit.hpp"        // fit
 #include "coterie/search/cross_validation.hpp"
 #include "coterie/search/grid_scores.hpp"
 #include "coterie/search/merge_tree.hpp"

@@ -129,7 +129,7 @@ class InputDescriptor {
     bytes.resize(have + count);
     while (have < bytes.size()) {
       const ssize_t got = ::read(descriptor_, bytes.data() + have,
-                               std::min<std::size_t>(bytes.size() - have, std::size_t{1} << 30));
+                                 std::min<std::size_t>(bytes.size() - have, std::size_t{1} << 30));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail(errno);
       if (got == 0) break;

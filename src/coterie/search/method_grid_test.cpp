@@ -97,8 +97,9 @@ TEST(MethodGrid, SaysWhatIsWrong) {
             "`parameters`: clusters has more than 10000 numbers; give fewer.");
   EXPECT_EQ(message("cmtl", "lambda=1e-5..1e5:1001 clusters=1..1000"),
             "the lists make 1.001e+06 points to try; 1e+06 are the most. Give shorter lists.");
-  EXPECT_EQ(message("cmtl", "lambda=1,0"),
-            "`parameters`: lambda of `method` cmtl is '0'; it must be a number from 1e-40 to 1e40.");
+  EXPECT_EQ(
+      message("cmtl", "lambda=1,0"),
+      "`parameters`: lambda of `method` cmtl is '0'; it must be a number from 1e-40 to 1e40.");
   EXPECT_EQ(message("cmtl", "clusters=0..2"),
             "`parameters`: clusters of `method` cmtl is '0'; it must be a whole number from 1 to "
             "1000000.");
