@@ -36,7 +36,7 @@ TEST(Front, TellsWhatItDoesAndWhatIsShortOfRoom) {
   const Dataset data = planted_data();
   std::vector<Work> phases;
   std::vector<std::string> notes;
-  Run run;
+  coterie::Run run;
   run.phase = [&](Work work) { phases.push_back(work); };
   run.note = [&](const std::string& note) { notes.push_back(note); };
   Settings settings = small;
@@ -70,7 +70,7 @@ TEST(Front, SelectsAndTrainsTheChoice) {
   EXPECT_EQ(best.model(), train(data, best.settings));
   how.settings.solver = Solver::published;
   EXPECT_THROW(select(data, grid, how), InputError);
-  Run stop;
+  coterie::Run stop;
   stop.share = [](Index, Index) { return false; };
   EXPECT_TRUE(select(data, grid, {.settings = small, .folds = 3}, stop).scores.stopped);
 }

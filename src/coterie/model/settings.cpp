@@ -35,11 +35,11 @@ bool take(const std::optional<Value>& found, Value& out) {
 
 }  // namespace
 
-SettingError::SettingError(std::string field, std::string value, std::string rule)
-    : InputError(fmt::format("`{}` is '{}'; it must be {}.", field, value, rule)),
-      field(std::move(field)),
-      value(std::move(value)),
-      rule(std::move(rule)) {}
+SettingError::SettingError(std::string of, std::string found, std::string allowed)
+    : InputError(fmt::format("`{}` is '{}'; it must be {}.", of, found, allowed)),
+      field(std::move(of)),
+      value(std::move(found)),
+      rule(std::move(allowed)) {}
 
 Lambda Lambda::from(std::string_view text) {
   Lambda lambda;

@@ -21,7 +21,7 @@ namespace coterie {
 // shows its own names for them.
 class SettingError : public InputError {
  public:
-  SettingError(std::string field, std::string value, std::string rule);
+  SettingError(std::string of, std::string found, std::string allowed);
   std::string field;  // the member's name
   std::string value;
   std::string rule;  // in words: what is allowed
@@ -46,7 +46,7 @@ struct Settings {
   double norm = 1;
   Kernels kernels = paper_kernels();
   Normalisation normalise = {};
-  std::optional<Scale> scale = {};  // none given: what suits the method (usual_scale)
+  std::optional<Scale> scale = {};  // none given: what suits the method (in_full)
   ClassWeight class_weight = ClassWeight::none;
   double tolerance = 1e-4;
   Solver solver = Solver::newton;
