@@ -62,7 +62,7 @@ std::string with_options(const std::string& text) {
       out += text[at++];
       continue;
     }
-    out += "--" + name;
+    out.append("--").append(name);
     std::replace(out.end() - static_cast<std::ptrdiff_t>(name.size()), out.end(), '_', '-');
     at = end + 1;
   }
