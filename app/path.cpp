@@ -107,13 +107,15 @@ void check_options(const PathOptions& options) {
 // What a run keeps: points and resamples of an earlier one, and those of this one as they are done. Nothing without a folder.
 class KeptPath {
  public:
-  KeptPath(const PathOptions& options, const Dataset& data, const Extras& extras,
-           const TrainingSet& set) {
+  KeptPath(const PathOptions& options, const Dataset& data, const Extras& extras) {
     if (options.folder.empty()) return;
     path_ = journal_of(options.folder);
     journal_.emplace(path_, description(options, fingerprint(data), extras), options.resume);
-    known_ = decode_path(*journal_, {set.C, set.graph, std::ssize(options.settings.kernels.list()),
-                                     ladder_of_resample});
+    const Dataset train = subset(data, path_split(data, trace_of(options)).train);
+    known_ = decode_path(*journal_,
+                         {sample_costs(train, options.settings, extras),
+                          extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph,
+                          std::ssize(options.settings.kernels.list()), ladder_of_resample});
     if (!options.resume || options.output.quiet) return;
     tell("{}\n", known_.points.empty()
                      ? "note: there is nothing to resume; starting from the beginning."
@@ -176,11 +178,11 @@ std::optional<PathResult> find_path(const PathOptions& options, const Dataset& d
                                     Stopwatch& watch, PathPhases& phases,
                                     std::optional<KeptPath>& kept) {
   const TraceSettings trace = trace_of(options);
+  monitor.clear();
+  kept.emplace(options, data, extras);
+  if (kept->is_kept()) set_stage_kept(kept->stopped_text(), exit_failed);
   monitor.phase("preparing kernels");
   const Fold fold = path_fold(data, options.settings, trace, run, extras);
-  monitor.clear();
-  kept.emplace(options, data, extras, fold.train.set);
-  if (kept->is_kept()) set_stage_kept(kept->stopped_text(), exit_failed);
   note_bounded(fold.train.grams, options.settings, run);
   phases.prepare = watch.lap();
 

@@ -92,7 +92,7 @@ std::string encode(const RowKey& key, const RowScores& row) {
   for (const Index part : {key.round, key.norm, key.normalise, key.fold, key.C}) out.add(part);
   out.add(row.lambda_max);
   out.add(row.worst_gap);
-  for (const Index count : {row.fits, row.outer_steps, row.reused, row.short_of_it}) out.add(count);
+  for (const Index count : {row.fits, row.outer_steps, row.reused, row.unconverged}) out.add(count);
   out.add(row.values.rows());
   out.add(row.values.cols());
   out.add(row.values.data(), row.values.size());
@@ -133,7 +133,7 @@ RowScores decode_scores(NumberReader& in, Score score, Index width) {
   row.fits = in.count("the number of fits");
   row.outer_steps = in.count("the number of steps");
   row.reused = in.count("the number of fits that were saved");
-  row.short_of_it = in.count("the number of fits that stopped short");
+  row.unconverged = in.count("the number of fits that stopped short");
   const Index points = in.count("the number of points");
   in.expect(width, "the number of scores");
   if (score == Score::log_loss) {

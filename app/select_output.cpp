@@ -315,7 +315,7 @@ Json json_selection(const Selection& selection) {
       {"optimism", json_number(sure.optimism)}, {"resamples", sure.resamples}};
   out["fits"] = selection.scores.fits;
   out["fits_reused"] = selection.scores.reused;
-  out["fits_short"] = selection.scores.short_of_it;
+  out["fits_short"] = selection.scores.unconverged;
   out["points_saved"] = selection.saved;
   out["fits_saved_at_most"] = selection.saved * selection.scores.cells.begin()->second.rows();
   out["worst_gap"] = json_number(selection.scores.worst_gap);
@@ -394,9 +394,9 @@ void print_selection(const Selection& selection) {
                selection.ranked.size(),
                selection.ranked.size() + static_cast<std::size_t>(selection.saved), selection.saved,
                selection.saved * selection.scores.cells.begin()->second.rows());
-  if (selection.scores.short_of_it > 0)
+  if (selection.scores.unconverged > 0)
     fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
-               selection.scores.short_of_it, selection.scores.fits, selection.scores.worst_gap);
+               selection.scores.unconverged, selection.scores.fits, selection.scores.worst_gap);
 }
 
 }  // namespace coterie::app

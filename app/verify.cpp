@@ -143,7 +143,7 @@ int run_verify(const VerifyOptions& options) {
   monitor.phase("recomputing the certificate by plain loops");
   const auto progress = [&](Index done, Index samples) { monitor.share(done, samples, "samples"); };
   Verification check = part.extension ? verify_extension(model, *part.extension, data, progress)
-                                      : verify_method(model, data, matrices, progress);
+                                      : verify(model, data, matrices, progress);
   monitor.clear();
   check.findings.insert(check.findings.end(), given.begin(), given.end());
   if (!options.task_C.empty()) drop_taken(check, "the C of");

@@ -155,7 +155,7 @@ bad_option("method-unknown", "--method svm", "--method is 'svm'; it must be one 
 bad_option("parameter-unknown", "--method cmtl --parameters gamma=1", "--parameters names 'gamma', which --method cmtl does not have. It has lambda, clusters,")
 bad_option("parameter-of-none", "--method stl --parameters gamma=1", "--parameters names 'gamma', but --method stl has none")
 bad_option("parameter-not-positive", "--method metag --parameters lambda=0", "lambda of --method metag is '0'; it must be a number from 1e-40 to 1e40")
-bad_option("parameter-too-large", "--method coclus --parameters lambda1=1e300", "lambda1 of --method coclus is '1e300'; it must be a number from 1e-40 to 1e40")
+bad_option("parameter-too-large", "--method coclus --parameters lambda1=1e300", "lambda1 of --method coclus is '1e+300'; it must be a number from 1e-40 to 1e40")
 bad_option("parameter-too-small", "--method flexclus --parameters lambda2=1e-300", "lambda2 of --method flexclus is '1e-300'; it must be a number from 1e-40 to 1e40")
 bad_option("parameter-levels", ["--method", "metag", "--parameters", "levels=1000 ratio=10"], "lambda / ratio^(levels - 1) is 0, but must be >= 1e-40")
 bad_option("parameter-not-whole", "--method whom --parameters clusters=1.5", "clusters of --method whom is '1.5'; it must be a whole number from 1 to 1000000")

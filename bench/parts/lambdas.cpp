@@ -64,7 +64,7 @@ Row walk(const Problem& problem, int runs) {
   const WarmStart start{common.theta, common.alpha, {}};
   std::vector<double> seconds;
   Index most_iterations = 0;
-  Index short_of_it = 0;
+  Index unconverged = 0;
   for (int k = 0; k < points; ++k) {
     const double lambda = largest * std::pow(smallest_share, k / (points - 1.0));
     double best = infinite;  // another program may slow down a run
@@ -72,7 +72,7 @@ Row walk(const Problem& problem, int runs) {
       const TimedFit timed = timed_fit(prepared, lambda, 1, {}, start);
       best = std::min(best, timed.seconds);
       most_iterations = std::max(most_iterations, timed.fit.theta_iterations);
-      short_of_it += run == 0 && timed.fit.status != Status::converged;
+      unconverged += run == 0 && timed.fit.status != Status::converged;
     }
     seconds.push_back(best);
   }
@@ -84,7 +84,7 @@ Row walk(const Problem& problem, int runs) {
           {"ratio", *slowest / median(seconds)},
           {"slowest at", fmt::format("{:.4g}max", std::pow(smallest_share, place))},
           {"most theta iterations", most_iterations},
-          {"fits short of it", short_of_it}};
+          {"fits short of it", unconverged}};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr int points = 21;
 struct Walk {
   double seconds = 0, worst_gap = 0;
   Index fits = 0, outer_steps = 0, svm_solves = 0;
-  Index short_of_it = 0;  // fits that did not reach the tolerance
+  Index unconverged = 0;  // fits that did not reach the tolerance
   Workspace workspace;    // from fit to fit
 
   Fit take(const Prepared& prepared, double lambda, const WarmStart& start) {
@@ -26,7 +26,7 @@ struct Walk {
     ++fits;
     outer_steps += run.fit.outer_steps;
     svm_solves += run.fit.svm_solves;
-    short_of_it += run.fit.status != Status::converged;
+    unconverged += run.fit.status != Status::converged;
     return std::move(run.fit);
   }
 };
@@ -68,7 +68,7 @@ Row compare(const Work& work, const Walk& walk, const Timing& timing, const std:
           {"outer steps", walk.outer_steps},
           {"SVM solves", walk.svm_solves},
           {"worst gap", walk.worst_gap},
-          {"fits short of it", walk.short_of_it},
+          {"fits short of it", walk.unconverged},
           {"runs", timing.runs}};
 }
 

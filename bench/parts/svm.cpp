@@ -24,11 +24,11 @@ Row compare(const std::string& name, const std::vector<Matrix>& K, const std::ve
             double C, double gap, int runs) {
   constexpr double smallest = 1e-8;
   std::vector<double> epsilon;
-  Index short_of_it = 0;
+  Index unconverged = 0;
   for (std::size_t t = 0; t < K.size(); ++t) {
     const std::optional<double> found = epsilon_for(K[t], y[t], C, gap);
     epsilon.push_back(found.value_or(smallest));
-    short_of_it += !found;
+    unconverged += !found;
   }
   double our_gap = 0;
   double their_gap = 0;
@@ -57,7 +57,7 @@ Row compare(const std::string& name, const std::vector<Matrix>& K, const std::ve
           {"times faster", timing.seconds[1] / timing.seconds[0]},
           {"our worst gap", our_gap},
           {"LIBSVM's", their_gap},
-          {"tasks short of it", short_of_it}};
+          {"tasks short of it", unconverged}};
 }
 
 }  // namespace

@@ -3,7 +3,12 @@
 
 #include <cmath>
 
-#include "coterie/coterie.hpp"
+#include "coterie/data/fingerprint.hpp"
+#include "coterie/data/planted.hpp"
+#include "coterie/front/path.hpp"
+#include "coterie/front/select.hpp"
+#include "coterie/model/evaluation.hpp"
+#include "coterie/model/verify.hpp"
 
 namespace coterie {
 namespace {

@@ -28,10 +28,7 @@ void check_trace(const Settings& settings, const TraceSettings& trace) {
   if (trace.hold_out) inside(*trace.hold_out, "hold_out");
 }
 
-namespace {
-
-// Nobody is held out unless a share is asked for.
-Split split_of(const Dataset& data, const TraceSettings& trace) {
+Split path_split(const Dataset& data, const TraceSettings& trace) {
   if (trace.hold_out) return hold_out_tasks(data, *trace.hold_out, trace.seed);
   Split all;
   for (const Task& task : data.tasks) {
@@ -42,8 +39,6 @@ Split split_of(const Dataset& data, const TraceSettings& trace) {
   return all;
 }
 
-}  // namespace
-
 Fold path_fold(const Dataset& data, const Settings& given, const TraceSettings& trace,
                const Run& run, const Extras& extras) {
   const Settings settings = in_full(given);
@@ -52,7 +47,8 @@ Fold path_fold(const Dataset& data, const Settings& given, const TraceSettings& 
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, run.threads};
   search.storage = storage_within(search, 1, 0.5 * memory_budget(run));
   GramCache cache;
-  return std::move(make_folds(search, {split_of(data, trace)}, settings.normalise, cache).front());
+  return std::move(
+      make_folds(search, {path_split(data, trace)}, settings.normalise, cache).front());
 }
 
 LambdaPath trace_path(const Dataset& data, const Settings& given, const TraceSettings& trace,

@@ -15,6 +15,9 @@ struct TraceSettings {
   std::uint64_t seed = 1;
 };
 
+// Who is trained on and who is held out: nobody, unless a share is asked for.
+Split path_split(const Dataset& data, const TraceSettings& trace);
+
 // What a path walks on: a training side with its kernels, and the samples that are held out.
 Fold path_fold(const Dataset& data, const Settings& settings, const TraceSettings& trace,
                const Run& run = {}, const Extras& extras = {});

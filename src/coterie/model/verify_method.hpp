@@ -18,10 +18,4 @@ Verification verify_tang(const Model&, const Dataset&, const PrecomputedMatrices
 Verification verify_pareto(const Model&, const Dataset&, const PrecomputedMatrices&,
                            const VerifyProgress&);
 
-inline Verification verify_method(const Model& model, const Dataset& data,
-                                  const PrecomputedMatrices& precomputed = {},
-                                  const VerifyProgress& progress = {}) {
-  return verify(model, data, precomputed, progress);
-}
-
 }  // namespace coterie

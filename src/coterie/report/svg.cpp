@@ -301,7 +301,7 @@ void Drawing::text(Point at, std::string_view words, const Font& font, std::stri
     body_ += " stroke=\"#fff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
   if (font.upwards)
     body_ += fmt::format(" transform=\"rotate(-90 {} {})\"", coordinate(at.x), coordinate(at.y));
-  body_ += ">" + escape(words);
+  body_.append(">").append(escape(words));
   if (!tip.empty()) body_ += fmt::format("<title>{}</title>", escape(tip));
   body_ += "</text>\n";
 }

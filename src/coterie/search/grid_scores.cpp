@@ -93,7 +93,7 @@ class SheetScorer {
       ++row.fits;
       row.outer_steps += fit.outer_steps;
       row.worst_gap = std::max(row.worst_gap, fit.gap);
-      row.short_of_it += fit.status != Status::converged;
+      row.unconverged += fit.status != Status::converged;
     };
     count(begin.common);
     const std::vector<Index>& lambdas = sheet_.lambdas.at(C);
@@ -225,7 +225,7 @@ void score_points(const SearchData& search, const std::vector<Split>& splits, co
       scores.fits += row.fits;
       scores.outer_steps += row.outer_steps;
       scores.reused += row.reused;
-      scores.short_of_it += row.short_of_it;
+      scores.unconverged += row.unconverged;
       scores.worst_gap = std::max(scores.worst_gap, row.worst_gap);
     }
     for (const auto& [C, lambdas] : sheet.lambdas) {

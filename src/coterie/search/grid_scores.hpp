@@ -29,7 +29,7 @@ struct RowScores {
   double worst_gap = 0;
   Index fits = 0, outer_steps = 0;
   Index reused = 0;       // lambdas at which the fit at lambda = inf was the answer
-  Index short_of_it = 0;  // fits that did not reach their tolerance
+  Index unconverged = 0;  // fits that did not reach their tolerance
 };
 
 struct SearchHooks {
@@ -42,7 +42,7 @@ struct SearchHooks {
 struct GridScores {
   Score score = Score::accuracy;
   std::map<GridPoint, Matrix> cells;  // folds x tasks; NaN where a score is not defined
-  Index fits = 0, outer_steps = 0, reused = 0, short_of_it = 0;
+  Index fits = 0, outer_steps = 0, reused = 0, unconverged = 0;
   double worst_gap = 0;
   bool stopped = false;  // by the hook: cells are not complete
 };

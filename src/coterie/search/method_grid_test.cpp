@@ -205,7 +205,7 @@ TEST_P(EveryMethod, HasTheScoresOfSingleFitsFromRawRows) {
   const std::vector<GridPoint> points = all_points(searched.grid);
   ASSERT_EQ(scores.cells.size(), points.size());
   EXPECT_EQ(scores.fits, std::ssize(points) * 3);
-  EXPECT_TRUE(scores.short_of_it == 0 ||
+  EXPECT_TRUE(scores.unconverged == 0 ||
               std::string(GetParam().first) == "coclus");  // which may end at its step limit
   Index compared = 0;
   for (std::size_t p = 0; p < points.size(); p += std::max<std::size_t>(1, points.size() / 4)) {

@@ -75,7 +75,7 @@ RowScores score_row(const SearchData& search, const Grid& grid, const MethodFold
     out.values.row(out.fits++) = judged;
     out.outer_steps += found.steps();
     out.worst_gap = std::max(out.worst_gap, found.gap());
-    out.short_of_it += found.status() != Status::converged;
+    out.unconverged += found.status() != Status::converged;
     last = std::move(found);
   }
   return out;
@@ -140,7 +140,7 @@ void score_method(const SearchData& search, const std::vector<Split>& splits, co
   for (const auto& [key, row] : found) {
     scores.fits += row.fits;
     scores.outer_steps += row.outer_steps;
-    scores.short_of_it += row.short_of_it;
+    scores.unconverged += row.unconverged;
     scores.worst_gap = std::max(scores.worst_gap, row.worst_gap);
   }
   for (const Row& row : rows)

@@ -212,7 +212,7 @@ TEST(GridScores, AreThoseOfSingleFits) {
   for (const Score score : {Score::accuracy, Score::balanced_accuracy, Score::auc}) {
     scores[score] = searched.run(score, 1);
     ASSERT_EQ(scores[score].cells.size(), all_points(searched.grid).size());
-    EXPECT_EQ(scores[score].short_of_it, 0);
+    EXPECT_EQ(scores[score].unconverged, 0);
     EXPECT_LE(scores[score].worst_gap, searched.settings.tolerance);
   }
   Index compared = 0;
