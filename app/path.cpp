@@ -179,6 +179,10 @@ std::optional<PathResult> find_path(const PathOptions& options, const Dataset& d
                                     std::optional<KeptPath>& kept) {
   const TraceSettings trace = trace_of(options);
   monitor.clear();
+  path_memory(data, options.settings, run,
+              extras);  // what has no room is said before a journal is made
+  Run quiet = run;
+  quiet.note = {};
   kept.emplace(options, data, extras);
   if (kept->is_kept()) set_stage_kept(kept->stopped_text(), exit_failed);
   monitor.phase("preparing kernels");
@@ -188,7 +192,7 @@ std::optional<PathResult> find_path(const PathOptions& options, const Dataset& d
 
   monitor.phase("walking the path");
   PathResult result{data,
-                    trace_path(fold, data, options.settings, trace, run, extras,
+                    trace_path(fold, data, options.settings, trace, quiet, extras,
                                kept->hooks(monitor, options.path.smallest)),
                     {},
                     {},
@@ -205,8 +209,6 @@ std::optional<PathResult> find_path(const PathOptions& options, const Dataset& d
   double smallest = options.path.smallest;  // of the path, but for its end at 0
   for (const PathPoint& point : result.path.points)
     if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
-  Run quiet = run;
-  quiet.note = {};
   result.stability =
       resample_paths(fold, options.settings, std::min(smallest, 0.5), ladder_of_resample,
                      options.bootstrap, trace.seed, run.threads, kept->resample_hooks(monitor),
