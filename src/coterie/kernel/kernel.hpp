@@ -48,7 +48,8 @@ class Kernels {
   explicit Kernels(std::vector<Kernel> list) : list_(std::move(list)) {}
   Kernels(std::initializer_list<Kernels> parts);  // one behind the other
   template <std::convertible_to<std::string_view> Text>
-  Kernels(const Text& text) : list_(parse_kernels(text)) {}  // NOLINT(*-explicit-*): "paper"
+  // NOLINTNEXTLINE(google-explicit-constructor): kernels = "paper"
+  Kernels(const Text& text) : list_(parse_kernels(text)) {}
 
   const std::vector<Kernel>& list() const { return list_; }
   Kernels on(const std::string& block) const;  // of these columns

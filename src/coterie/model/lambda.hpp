@@ -16,10 +16,12 @@ struct Lambda {
 
   Lambda() = default;
   template <typename Number>
+  // NOLINTNEXTLINE(google-explicit-constructor): lambda = 3
   requires std::integral<Number> || std::floating_point<Number> Lambda(Number number)
-      : value(static_cast<double>(number)) {}  // NOLINT(*-explicit-*): = 3
+      : value(static_cast<double>(number)) {}
   template <std::convertible_to<std::string_view> Text>
-  Lambda(const Text& text) : Lambda(from(text)) {}  // NOLINT(*-explicit-*): = "0.1max"
+  // NOLINTNEXTLINE(google-explicit-constructor): lambda = "0.1max"
+  Lambda(const Text& text) : Lambda(from(text)) {}
 
   static Lambda share(double part) {
     Lambda lambda(part);

@@ -72,9 +72,11 @@ const Method& method_named(std::string_view name);  // throws InputError that li
 class MethodRef {
  public:
   MethodRef();
-  MethodRef(const Method& method) : method_(&method) {}  // NOLINT(*-explicit-*)
+  // NOLINTNEXTLINE(google-explicit-constructor): a setting is assigned its value
+  MethodRef(const Method& method) : method_(&method) {}
   template <std::convertible_to<std::string_view> Text>
-  MethodRef(const Text& name) : method_(&method_named(name)) {}  // NOLINT(*-explicit-*): = "cmtl"
+  // NOLINTNEXTLINE(google-explicit-constructor): method = "cmtl"
+  MethodRef(const Text& name) : method_(&method_named(name)) {}
   const Method* operator->() const { return method_; }
   const Method& operator*() const { return *method_; }
   bool operator==(const MethodRef&) const = default;
