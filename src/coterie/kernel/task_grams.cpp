@@ -166,6 +166,7 @@ TaskGrams::TaskGrams(std::vector<Matrix> matrices) {
   in_order_ = true;
   powers_ = std::make_shared<KernelPowers>(std::move(terms));
   source_ = std::make_shared<StoredRoots>(std::move(matrices));
+  find_largest_roots();
 }
 
 TaskGrams::TaskGrams(std::shared_ptr<const RootSource> source,
@@ -174,6 +175,7 @@ TaskGrams::TaskGrams(std::shared_ptr<const RootSource> source,
   in_order_ = true;
   for (std::size_t i = 0; i < samples_.size(); ++i)
     in_order_ = in_order_ && samples_[i] == static_cast<Index>(i);
+  find_largest_roots();
 }
 
 std::vector<Index> TaskGrams::places(std::span<const Index> samples) const {
@@ -192,23 +194,25 @@ void TaskGrams::root_diagonals(std::span<const Index> rows, double* const* out) 
   source_->diagonals(places(rows), out);
 }
 
-Vector TaskGrams::largest_values() const {
+void TaskGrams::find_largest_roots() {
   std::vector<std::vector<double>> roots(static_cast<std::size_t>(powers_->roots()),
                                          std::vector<double>(samples_.size()));
   std::vector<double*> out;
   for (std::vector<double>& root : roots) out.push_back(root.data());
   source_->diagonals(samples_, out.data());
-  std::vector<double> largest;
   for (const std::vector<double>& root : roots) {
     double most = 0;
     for (const double value : root)
       most = std::isnan(value) ? value : std::max(most, std::abs(value));
-    largest.push_back(most);
+    largest_roots_.push_back(most);
   }
+}
+
+Vector TaskGrams::largest_values() const {
   Vector values(M());
   for (Index m = 0; m < M(); ++m) {
     const KernelTerm& term = powers_->term(m);
-    const double root = largest[static_cast<std::size_t>(term.root)];
+    const double root = largest_roots_[static_cast<std::size_t>(term.root)];
     values[m] = std::pow(root, static_cast<double>(term.power)) / std::abs(term.divisor);
   }
   return values;

@@ -140,11 +140,13 @@ class TaskGrams {
 
  private:
   std::vector<Index> places(std::span<const Index> samples) const;  // in the source
+  void find_largest_roots();
 
   std::shared_ptr<const RootSource> source_;
   std::shared_ptr<const KernelPowers> powers_;
   std::vector<Index> samples_;
-  bool in_order_ = false;  // sample i of the task is sample i of the source
+  bool in_order_ = false;              // sample i of the task is sample i of the source
+  std::vector<double> largest_roots_;  // [root], of the diagonal
   std::shared_ptr<const ExactKernels> exact_;
   std::vector<Index> exact_rows_;
   Vector indefinite_;

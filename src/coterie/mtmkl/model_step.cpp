@@ -93,7 +93,7 @@ Matrix ModelStep::solve(const NewtonMatrix& H, Faces& faces, const Matrix& r,
                         const std::function<bool()>& keep_going) {
   constexpr Index most_rounds = 100;
   constexpr double good = 0.5;      // of the fall that was promised: the bounds hardly matter
-  constexpr double worth_it = 0.1;  // of the fall so far: less is left to the next step
+  constexpr double worth_it = 0.3;  // of the fall so far: less is left to the next step
   const Index T = r.rows();
   const Index M = H.problem.c.cols();
   const Index fixed = H.problem.fixed;
