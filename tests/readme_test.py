@@ -34,7 +34,7 @@ def session(page):
 def run(command, folder, program):
     """What a shell prints when ./run coterie, or coterie, is the program."""
     environment = {**os.environ, "PATH": f"{Path(program).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", command.replace("./run coterie", "coterie")], cwd=folder, env=environment,
+    done = subprocess.run(["bash", "-ec", command.replace("./run coterie", "coterie")], cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"$ {command}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
