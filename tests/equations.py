@@ -44,7 +44,7 @@ def citations(root, path):
     text = path.read_text()
     own = next((page for page, name in PAGES.items() if path == root / name), None)
     parts = path.relative_to(root).parts
-    room = parts[2] if parts[:2] == ("src", "coterie") and len(parts) == 4 else None
+    room = parts[2] if parts[:2] == ("src", "coterie") and len(parts) > 3 else None
     named = [(match.end(), match[1]) for match in NAMED.finditer(text)]
     if own is None and not named and room not in ROOMS:
         return []
