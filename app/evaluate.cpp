@@ -71,7 +71,7 @@ std::string decimals(double value) {
 }
 
 void print_confusion(const Model& model, const Evaluation& result) {
-  std::vector<std::string> header = {"true \\ said"};
+  std::vector<std::string> header = {"true \\ predicted"};
   header.insert(header.end(), model.classes.begin(), model.classes.end());
   header.emplace_back("recall");
   Table table(header, "l");
@@ -104,7 +104,7 @@ void print_tasks(const Model& model, const Evaluation& result) {
 }
 
 void print_reliability(const std::vector<ReliabilityBin>& bins) {
-  Table table({"probability", "n", "mean said", "share seen"}, "l");
+  Table table({"probability", "n", "mean predicted", "share observed"}, "l");
   for (const ReliabilityBin& bin : bins)
     table.add({fmt::format("{:.1f} to {:.1f}", bin.low, bin.high), fmt::to_string(bin.count),
                decimals(bin.mean_predicted), decimals(bin.share_observed)});
@@ -170,7 +170,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--reliability", options->reliability,
-                   "calibrated models: what was said and what was seen, by probability; of the "
+                   "calibrated models: predicted and observed frequencies, by probability; of the "
                    "positive label, or of every class (default: off; always in --json)");
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);

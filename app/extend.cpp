@@ -99,7 +99,7 @@ std::string advice(const Extension& added) {
         reached);
   if (proof.status == to_string(Status::precision))
     return fmt::format(
-        "rounding hides what is asked for (it leaves {:.1e} of the gap open): {}. "
+        "rounding errors are too large for this tolerance ({:.1e} of the gap): {}. "
         "Extend again with a smaller --lambda or a larger --tolerance.",
         proof.bound, reached);
   return fmt::format(
@@ -148,7 +148,7 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
     std::vector<std::string> others = group_names(model, static_cast<std::size_t>(group[t] - 1));
     std::erase(others, task.name);
     table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.support.size()),
-               fmt::to_string(group[t]), others.empty() ? "nobody" : list_names(others, 4),
+               fmt::to_string(group[t]), others.empty() ? "none" : list_names(others, 4),
                weights_text(task.theta, model.kernels)});
   }
   fmt::print("{}\n{}; model: {} (look at it with: coterie inspect {})\n", table.text(),
@@ -175,13 +175,13 @@ int run_extend(const ExtendOptions& options) {
     monitor.clear();
     tell(
         "note: the model was trained with a task graph; the new tasks are drawn to all of "
-        "its tasks alike. Say otherwise with --links FILE.\n");
+        "its tasks alike. Use --links FILE to change that.\n");
   }
   if (has_calibration(model) && !options.output.quiet) {
     monitor.clear();
     tell(
         "note: the model is calibrated; its own tasks keep their probabilities, the new ones "
-        "have scores only. For probabilities of all, train anew with all tasks.\n");
+        "have scores only. For probabilities of all, train again with all tasks.\n");
   }
   monitor.clear();
   const MemoryPlan plan = plan_extension(model, data, settings, budget);
@@ -217,7 +217,7 @@ void add_extend(CLI::App& program, Action& chosen) {
   CLI::App& command = add_command(
       program, "extend",
       "Add new tasks to a fitted model, whose own tasks stay as they are to the last bit. The new "
-      "ones are drawn to the kernels of all others, may join their groups, and come with a proof "
+      "ones are drawn to the kernels of all others, may join their groups, and have a certificate "
       "of their own (check it with: coterie verify extended.h5 NEW_DATA). Old tasks that are "
       "calibrated stay so; new ones have scores, but no probabilities",
       "coterie data generate --tasks 8 -o all.csv && grep -v t08 all.csv > old.csv && grep -E "

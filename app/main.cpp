@@ -63,8 +63,8 @@ int run(int argc, char** argv) {
   guard_standard_streams();
   install_signal_handlers();
   CLI::App program(
-      "Multi-task multiple-kernel SVMs that learn which tasks share a kernel, with a proof of "
-      "optimality.",
+      "Multi-task multiple-kernel SVMs that learn which tasks share a kernel, with a certificate "
+      "of optimality.",
       "coterie");
   program.set_version_flag("--version", "coterie " COTERIE_VERSION, "print the version");
   program.set_help_flag("-h,--help", "print this help");

@@ -83,7 +83,7 @@ void add_methods(CLI::App& program, Action& chosen) {
   CLI::App& command =
       add_command(program, "methods", "List what --method can be, with parameters and sources",
                   "coterie methods cmtl", options, run_methods, chosen);
-  command.add_option("NAME", options->name, "tell of this one (default: list all)")->type_name("");
+  command.add_option("NAME", options->name, "show this one (default: list all)")->type_name("");
   add_json(command, options->output);
 }
 

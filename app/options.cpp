@@ -97,7 +97,7 @@ void add_quiet(CLI::App& command, OutputOptions& options) {
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  add_checked_number(command, "--threads", threads, "threads, which change no result",
+  add_checked_number(command, "--threads", threads, "threads; they change no result",
                      "a whole number >= 1, or 0 for all cores", 0, "N");
 }
 
@@ -111,7 +111,7 @@ void add_new_task(CLI::App& command, std::string& new_task) {
 }
 
 void add_seed(CLI::App& command, Index& seed) {
-  add_number(command, "--seed", seed, "start of the random numbers", "a whole number");
+  add_number(command, "--seed", seed, "seed of the random numbers", "a whole number");
 }
 
 std::vector<std::string> split_names(const std::string& text) {

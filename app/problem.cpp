@@ -110,9 +110,9 @@ Json json_problem(const std::string& mark, const Extras& extras) {
 void add_memory(CLI::App& command, std::optional<std::string>& memory) {
   command
       .add_option("--memory", memory,
-                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; less of it "
-                  "means more computing, "
-                  "not another answer (default: 9/10 of the machine's)")
+                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; with less "
+                  "it takes longer, "
+                  "and the answer is the same (default: 9/10 of the machine's)")
       ->type_name("SIZE");
 }
 

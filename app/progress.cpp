@@ -65,7 +65,7 @@ void on_signal(int) {
       return;
     case Stage::stoppable:
       if (!stop_requested.exchange(true)) {
-        write_message("\nstopping after this step; once more to end at once\n");
+        write_message("\nstopping after this step; press Ctrl-C again to end at once\n");
         return;
       }
       [[fallthrough]];
@@ -74,7 +74,7 @@ void on_signal(int) {
     case Stage::reading_only:
       end_from_handler("\nstopped\n", 1);
     case Stage::replaceable:
-      end_from_handler("\nstopped; what was not yet whole was removed\n", 1);
+      end_from_handler("\nstopped; unfinished files were removed\n", 1);
   }
 }
 

@@ -387,7 +387,8 @@ void print_selection(const Selection& selection) {
       sure.within, selection.ranked.size(), sure.resamples, 100 * sure.chosen_again,
       100 * sure.near);
   if (!std::isnan(sure.optimism))
-    fmt::print("; the score flatters by about {}", score_text(sure.optimism, selection.score));
+    fmt::print("; the best score is too good by about {}",
+               score_text(sure.optimism, selection.score));
   fmt::print("\n");
   if (selection.coarse)
     fmt::print("coarse to fine: {} of {} points looked at; {} points saved, at most {} fits\n",

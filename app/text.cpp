@@ -94,10 +94,11 @@ std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels
 std::string proof_text(double objective, double gap, double bound, Claim claim) {
   const double size = std::max(gap, 0.0);
   if (claim == Claim::stationary)
-    return fmt::format("objective {:.8g}, stationary to {:.1e} (relative; not a global proof)",
-                       objective, size + bound);
+    return fmt::format(
+        "objective {:.8g}, stationary to {:.1e} (relative; the global optimum may be lower)",
+        objective, size + bound);
   const bool known = bound < size || bound < 1e-9;  // else the rounding is worth a word
-  return fmt::format("objective {:.8g}, proved within {:.1e} of the optimum{} (relative gap{})",
+  return fmt::format("objective {:.8g}, certified within {:.1e} of the optimum{} (relative gap{})",
                      objective, size + bound,
                      claim == Claim::given_clusters ? " for these clusters" : "",
                      known ? "" : fmt::format(", {:.1e} of it for rounding", bound));

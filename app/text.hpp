@@ -38,7 +38,7 @@ std::string csv_field(const std::string& text);  // in quotes where it needs the
 // "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
 
-// "objective 12.345678, proved within 3.1e-05 of the optimum (relative gap)", or what else the gap claims.
+// "objective 12.345678, certified within 3.1e-05 of the optimum (relative gap)", or what else the gap claims.
 std::string proof_text(double objective, double gap, double bound, Claim claim);
 std::string proof_text(const Certificate& proof);
 // What helps where rounding hides whether the tolerance is met.

@@ -55,7 +55,7 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
     why = "the solver found no step that lowers the objective further";
     what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
   } else if (proof.status == to_string(Status::precision)) {
-    why = fmt::format("rounding hides what is asked for (it leaves {:.1e} of the gap open)",
+    why = fmt::format("rounding errors are too large for this tolerance ({:.1e} of the gap)",
                       std::max(proof.bound, coarseness));
     what = model.settings.method->is_linear() ? kLinearPrecisionAdvice : kPrecisionAdvice;
   }
@@ -189,7 +189,7 @@ int run_train(const TrainOptions& options) {
 void add_train(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<TrainOptions>();
   CLI::App& command = add_command(
-      program, "train", "Fit one model and prove how close it is to the optimum",
+      program, "train", "Fit one model; its certificate says how close it is to the optimum",
       "coterie train digits --one-vs-one --lambda 0.1max -o model.h5", options, run_train, chosen);
   options->command = &command;
   add_paths(command, options->problem.data);

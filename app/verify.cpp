@@ -88,7 +88,7 @@ void print_verification(const Part& part, const Verification& check, bool weight
     fmt::print("  taken from the model, not checked: {}\n", taken);
   if (check.findings.empty())
     fmt::print(
-        "the proof holds{}: {}\n",
+        "the certificate holds{}: {}\n",
         part.stated.status == "converged" ? "" : ", of a fit that stopped short of its tolerance",
         proof_text(check.primal, check.gap, check.bound, part.stated.claim));
   for (const std::string& finding : check.findings) fmt::print("  finding: {}\n", finding);
@@ -154,7 +154,7 @@ int run_verify(const VerifyOptions& options) {
     print_verification(part, check,
                        !model.settings.method->is_linear() || model.settings.method->exact_groups);
   if (check.holds()) return exit_done;
-  tell("error: the proof does not hold: {}.\n", fmt::join(check.findings, "; "));
+  tell("error: the certificate does not hold: {}.\n", fmt::join(check.findings, "; "));
   return exit_failed;
 }
 
@@ -164,8 +164,8 @@ void add_verify(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App& command = add_command(
       program, "verify",
-      "Recompute the proof of optimality from the training data, by separate code; of an "
-      "extended model, the data says which proof",
+      "Recompute the certificate from the training data, by separate code; of an extended model, "
+      "that of the tasks in the data",
       "coterie verify model.h5 digits", options, run_verify, chosen);
   command.add_option("MODEL", options->model_path, "model file of `coterie train`")
       ->required()
@@ -174,7 +174,7 @@ void add_verify(CLI::App& program, Action& chosen) {
   add_columns(command, options->data);
   command
       .add_option("--precomputed", options->precomputed,
-                  "where the matrix of a precomputed kernel lies now; once per kernel (default: "
+                  "where the matrix of a precomputed kernel is now; once per kernel (default: "
                   "where it was)")
       ->type_name("NAME=FILE")
       ->expected(1)

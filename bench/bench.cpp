@@ -91,7 +91,7 @@ std::string help() {
          "  * on real data: COTERIE_DATA names the folder that holds letter/data.csv.gz, vehicle,\n"
          "    landmine, pen and mnist\n\n"
          "  --json         one JSON document: commit, compiler, flags, machine, settings, rows\n"
-         "  --markdown     tables as they stand in docs/performance.md\n"
+         "  --markdown     tables as they stand in docs/performance-tables.md\n"
          "  --update FILE  puts the tables into a document, between <!-- bench PART --> and <!-- "
          "end -->\n"
          "  --runs N       medians of N runs (default 5)\n"

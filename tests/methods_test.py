@@ -182,7 +182,7 @@ def test_tampering_is_found(data):
         file["/method/w"][0, 0] += 0.5
     reseal(data.folder / "m.h5", change)
     result = data("verify", "m.h5", "d.csv", code=1)
-    assert "the proof does not hold" in result.err
+    assert "the certificate does not hold" in result.err
 
 
 @pytest.mark.parametrize("method", LINEAR)
@@ -210,7 +210,7 @@ def test_swapped_labels_are_found(data):
     assert "has the labels" in data("verify", "m.h5", "d.csv", code=2).err
 
 
-@pytest.mark.parametrize("parameters, says", [("between=5 within=5", "the proof does not hold"), ("lambda=0.05", "the proof does not hold")])
+@pytest.mark.parametrize("parameters, says", [("between=5 within=5", "the certificate does not hold"), ("lambda=0.05", "the certificate does not hold")])
 def test_other_parameters_are_found(data, parameters, says):
     train(data, "cmtl", "--parameters", "lambda=0.1")
     text = data("inspect", "m.h5", "--json").json["settings"]["parameters"]

@@ -215,7 +215,7 @@ def test_evaluate_in_words(binary):
     assert cells(text, "mean over tasks")[-2:] == [f"{result['mean_log_loss']:.4f}", f"{result['mean_uncalibrated_log_loss']:.4f}"]
     assert f"log loss {result['log_loss']:.4f}; {result['uncalibrated_log_loss']:.4f} without calibration" in text
     table = binary("evaluate", "m.h5", "new.csv", "--quiet", "--reliability").out
-    assert cells(table, "probability") == ["probability", "n", "mean", "said", "share", "seen"]
+    assert cells(table, "probability") == ["probability", "n", "mean", "predicted", "share", "observed"]
     assert cells(table, "0.9 to 1.0")[3] == str(result["reliability"][9]["count"])
 
 

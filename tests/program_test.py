@@ -124,9 +124,9 @@ def test_progress_goes_to_standard_error_and_quiet_silences_it(coterie):
     coterie.write("d.csv", small_csv())
     noisy = coterie("train", "d.csv", "-o", "m.h5", "--lambda", "inf", *FAST)
     assert "fitting" in noisy.err and "fitting" not in noisy.out
-    assert "proved within" in noisy.out and "model: m.h5" in noisy.out and "group 1" in noisy.out and " a b" in noisy.out
+    assert "certified within" in noisy.out and "model: m.h5" in noisy.out and "group 1" in noisy.out and " a b" in noisy.out
     quiet = coterie("train", "d.csv", "-o", "m.h5", "--quiet", *FAST)
-    assert quiet.err == "" and "proved within" in quiet.out
+    assert quiet.err == "" and "certified within" in quiet.out
 
 
 def test_progress_on_a_terminal_is_one_line_that_is_cleared(coterie):
@@ -388,7 +388,7 @@ def test_verify_agrees_with_a_sound_model(trained):
     assert document["holds"] is True and document["findings"] == [] and document["groups_exact"] is True
     assert document["objective_difference"] < 1e-9 and document["dual_difference"] < 1e-9 and document["infeasibility"] < 1e-9
     assert document["gap"] <= 1e-4
-    assert "the proof holds" in trained("verify", "m.h5", "d.csv").out
+    assert "the certificate holds" in trained("verify", "m.h5", "d.csv").out
 
 
 def test_verify_agrees_at_a_very_large_c(coterie):
@@ -437,7 +437,7 @@ def test_verify_finds_a_forged_proof(trained, path, index, value, finding):
     assert stored  # the file itself is in order
     result = trained("verify", "m.h5", "d.csv", "--json", code=1)
     assert result.json["holds"] is False and result.json["findings"]
-    assert "error: the proof does not hold" in result.err and finding in result.err
+    assert "error: the certificate does not hold" in result.err and finding in result.err
 
 
 # More than two classes

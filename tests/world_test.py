@@ -522,7 +522,7 @@ def test_ctrl_c_while_a_table_is_written(coterie):
         assert process.poll() is None and time.monotonic() < deadline, "never seen writing"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 1 and b"stopped; what was not yet whole was removed" in err
+    assert process.returncode == 1 and b"stopped; unfinished files were removed" in err
     assert list(coterie.folder.iterdir()) == []
 
 

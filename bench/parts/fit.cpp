@@ -80,7 +80,7 @@ std::vector<Report> part_phases(const Options& options) {
                            {"prepare s", gram_seconds},
                            {"svms s", median(svms)},
                            {"theta s", median(theta)},
-                           {"proof s", median(proof)},
+                           {"certificate s", median(proof)},
                            {"fit s", timing.seconds[0]},
                            {"outer steps", last.outer_steps},
                            {"groups", last.groups.size()},

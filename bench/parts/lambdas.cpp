@@ -84,7 +84,7 @@ Row walk(const Problem& problem, int runs) {
           {"ratio", *slowest / median(seconds)},
           {"slowest at", fmt::format("{:.4g}max", std::pow(smallest_share, place))},
           {"most theta iterations", most_iterations},
-          {"fits short of it", unconverged}};
+          {"unconverged fits", unconverged}};
 }
 
 }  // namespace

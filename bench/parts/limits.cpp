@@ -43,7 +43,8 @@ std::vector<Report> part_limits(const Options& options) {
           "the work of one evaluation of all tasks, all samples, at the final weights and "
           "alphas, where the SVMs have nothing left to do: 'rows': mixing the kernel rows of the "
           "support vectors, which give all decision values; 'products': the ten kernels on the "
-          "support vectors, which give gradient and proof; 'curvature': Hessians of the theta "
+          "support vectors, which give gradient and certificate; 'curvature': Hessians of the "
+          "theta "
           "step. 'affordable': evaluations with curvature within one LIBSVM pass (as in part "
           "fit); 'made': those of the cold fit, on all samples or fewer; 'path': 21 evaluations "
           "with curvature over one cold fit; one thread, interleaved, {}",

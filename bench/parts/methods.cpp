@@ -31,7 +31,7 @@ Report time_fits(const Options& options) {
       "methods",
       fmt::format(
           "one cold fit of every method with its default parameters to relative gap 1e-4, Gram "
-          "matrices or scaled features given; what the gap proves: the optimum, the weights for "
+          "matrices or scaled features given; what the gap certifies: the optimum, the weights for "
           "the "
           "groups found, or that a further step gains no more; {} threads, interleaved, {}",
           threads, how_often(options)),
@@ -66,7 +66,7 @@ Report time_fits(const Options& options) {
                              {"seconds", timing.seconds[k]},
                              {"steps", fits[k].steps()},
                              {"gap", fits[k].gap()},
-                             {"proves", claim_of(fits[k])},
+                             {"certifies", claim_of(fits[k])},
                              {"status", to_string(fits[k].status())},
                              {"runs", timing.runs}});
   }
@@ -119,7 +119,7 @@ Report time_grids(const Options& options) {
                              {"seconds", timing.seconds[0]},
                              {"steps", steps},
                              {"largest gap", worst},
-                             {"fits short of it", open},
+                             {"unconverged fits", open},
                              {"runs", timing.runs}});
     }
   }

@@ -68,7 +68,7 @@ Row compare(const Work& work, const Walk& walk, const Timing& timing, const std:
           {"outer steps", walk.outer_steps},
           {"SVM solves", walk.svm_solves},
           {"worst gap", walk.worst_gap},
-          {"fits short of it", walk.unconverged},
+          {"unconverged fits", walk.unconverged},
           {"runs", timing.runs}};
 }
 

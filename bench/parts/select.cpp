@@ -46,7 +46,7 @@ std::vector<Report> part_select(const Options& options) {
                            {"points x folds", 5 * 441},
                            {"answered by lambda = inf", scores.reused},
                            {"worst gap", scores.worst_gap},
-                           {"fits short of it", scores.unconverged},
+                           {"unconverged fits", scores.unconverged},
                            {"runs", timing.runs}});
     const std::vector<Ranked> all = rank_points(scores);
     const Index all_fits = scores.fits;

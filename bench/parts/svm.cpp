@@ -57,7 +57,7 @@ Row compare(const std::string& name, const std::vector<Matrix>& K, const std::ve
           {"times faster", timing.seconds[1] / timing.seconds[0]},
           {"our worst gap", our_gap},
           {"LIBSVM's", their_gap},
-          {"tasks short of it", unconverged}};
+          {"unconverged tasks", unconverged}};
 }
 
 }  // namespace

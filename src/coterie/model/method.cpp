@@ -66,7 +66,7 @@ Method stl() {
   return {.name = "stl",
           .title = "every task alone, with its own kernel weights",
           .source = "multiple kernel learning; coterie at lambda = 0",
-          .about = "The main solver at lambda = 0, with its proof.",
+          .about = "The main solver at lambda = 0, with its certificate.",
           .lambda = 0,
           .joint = true,
           .verify = verify_joint};
@@ -76,7 +76,7 @@ Method mtl() {
   return {.name = "mtl",
           .title = "one kernel for all tasks",
           .source = "multiple kernel learning; coterie at lambda = inf",
-          .about = "The main solver at lambda = inf, with its proof.",
+          .about = "The main solver at lambda = inf, with its certificate.",
           .lambda = Lambda::infinite(),
           .joint = true,
           .verify = verify_joint};
@@ -201,7 +201,7 @@ Method whom() {
           "relaxes groups to shares and descends by gradients from random starts; for given "
           "weights "
           "hard groups lose nothing, so groups are searched by moving single tasks, from several "
-          "starts, and weights are solved exactly for each. The gap proves the weights optimal for "
+          "starts, and weights are solved exactly for each. The gap certifies the weights for "
           "the groups found; other groups may be better.",
       .family = linear_family,
       .parameters = {positive("lambda", 0.1, "strength of the penalty", powers),
@@ -328,7 +328,7 @@ const Method& method_named(std::string_view name) {
     names.push_back(method.name);
   }
   throw InputError(
-      fmt::format("`method` is '{}'; it must be one of {}. `coterie methods` tells of each.", name,
+      fmt::format("`method` is '{}'; it must be one of {}. `coterie methods` describes each.", name,
                   fmt::join(names, ", ")));
 }
 

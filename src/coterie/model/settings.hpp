@@ -85,9 +85,10 @@ void visit_fields(AnySettings& s, F&& f) {
   f("max-steps", s.max_steps, "outer steps after which the solver gives up", "a whole number >= 1");
   f("method", s.method, "what is learnt: coterie, or a method to compare it with",
     "a name that `coterie methods` lists");
-  f("parameters", s.parameters, "of methods other than coterie; those not given have defaults",
+  f("parameters", s.parameters,
+    "parameters of methods other than coterie; those not given have defaults",
     "such as 'lambda=0.1 clusters=3', as listed by `coterie methods`");
-  f("loss", s.loss, "of linear methods", "'squared-hinge', 'logistic' or 'square'");
+  f("loss", s.loss, "loss of linear methods", "'squared-hinge', 'logistic' or 'square'");
   f("map", s.map,
     "what linear methods are linear in: the features, or features that stand for the mean of the "
     "kernels, at most so many",

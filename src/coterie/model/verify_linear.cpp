@@ -972,7 +972,7 @@ Verification verify_linear(const Model& given, const Dataset& data,
       check.findings.push_back(
           fmt::format("task '{}' has C = {}, and {} has no C", task.name, task.C, method.name));
   if (model.certificate.claim != own.claim)
-    check.findings.push_back(fmt::format("the model claims '{}', which is not what {} can prove",
+    check.findings.push_back(fmt::format("the model claims '{}', which {} cannot give",
                                          to_string(model.certificate.claim), method.name));
   const Real primal = losses.primal.value + charge.penalty.value;
   const Real dual = losses.dual.value - charge.conjugate.value;

@@ -200,7 +200,7 @@ Verification verify(const Model& model, const Dataset& data, const PrecomputedMa
   if (method.is_linear()) return check;
   if (!method.is_main()) check_groups_apart(model, check);
   if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
-    check.findings.push_back(fmt::format("the proof claims '{}', which {} cannot",
+    check.findings.push_back(fmt::format("the certificate claims '{}', which {} cannot give",
                                          to_string(model.certificate.claim), method.name));
   return check;
 }

@@ -1,4 +1,4 @@
-// Trains tasks that are planted in three groups, shows which share a kernel, and checks the certificate by separate code.
+// train: tasks that are planted in three groups, and which of them share a kernel.
 #include <coterie/coterie.hpp>
 #include <cstdio>
 
@@ -16,9 +16,6 @@ int main() {
       std::printf("%s ", model.tasks[static_cast<std::size_t>(t)].name.c_str());
     std::printf("\n");
   }
-  const Verification check = verify(model, data);
-  std::printf("%zu groups, certified within %.1e of the optimum; %s\n", model.groups.size(),
-              model.certificate.gap + model.certificate.bound,
-              check.holds() ? "the check agrees" : "the check does not agree");
-  return check.holds() ? 0 : 1;
+  std::printf("%zu groups, certified within %.1e of the optimum\n", model.groups.size(),
+              model.certificate.gap + model.certificate.bound);
 }
