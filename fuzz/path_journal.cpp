@@ -1,5 +1,5 @@
 // Records of interrupted paths, behind checksums that are right: a byte for a number, the last byte for how many records there are.
-#include "path_journal.hpp"
+#include "coterie/io/path_journal.hpp"
 
 #include <limits>
 
@@ -32,8 +32,7 @@ std::string numbers(Bytes bytes) {
 }
 
 void fuzz_path_journal(Bytes bytes) {
-  static const app::PathShape shape{
-      {Vector::Ones(3), Vector::Constant(2, 4)}, complete_graph(2), 2, 2};
+  static const PathShape shape{{Vector::Ones(3), Vector::Constant(2, 4)}, complete_graph(2), 2, 2};
   Choices choices(bytes);
   const std::size_t records = 1 + choices.byte() % 3;
   const std::string path = write_scratch("path-journal", "");
@@ -45,7 +44,7 @@ void fuzz_path_journal(Bytes bytes) {
   }
   accepts([&] {
     const Journal journal(path, "run", true);
-    const app::KnownPath known = app::decode_path(journal, shape);
+    const KnownPath known = decode_path(journal, shape);
     require(known.points.size() + known.resamples.size() <= records, "records are not made up");
     for (const auto& [lambda, point] : known.points) {
       require(point.lambda == lambda && point.fit.theta.rows() == 2, "points fit the problem");

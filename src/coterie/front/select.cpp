@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "coterie/mtmkl/range.hpp"
-#include "coterie/search/method_scores.hpp"
 
 namespace coterie {
 
@@ -36,7 +35,8 @@ SearchData search_data(const Dataset& data, const Settings& settings, const Extr
   search.storage = storage_within(search, folds, 0.5 * memory_budget(run));
   Settings largest = settings;  // what is too large is said before the search
   largest.C = grid.C.back();
-  search.memory = 0.5 * plan_fit(data, largest, run, extras).kernels;
+  const MemoryPlan plan = plan_fit(data, largest, run, extras);
+  search.memory = 0.5 * kernels_beside(plan, 0, run);
   if (!settings.method->is_linear()) return search;
   const double bytes = static_cast<double>(folds) * linear_bytes(data, settings);
   if (bytes > memory_budget(run))
@@ -124,14 +124,8 @@ Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& 
   if (run.phase) run.phase(Work::searching);
   SearchHooks own = hooks;
   if (!own.progress) own.progress = run.share;
-  out.scores.score = how.score;
-  GramCache cache;
-  if (!settings.method->walks_lambda())
-    score_method(search, splits, out.grid, own, out.scores);
-  else if (how.coarse)
-    score_coarse_to_fine(search, splits, out.grid, cache, own, out.scores);
-  else
-    score_points(search, splits, out.grid, all_points(out.grid), 0, cache, own, out.scores);
+  out.scores =
+      (how.coarse ? score_coarse_to_fine : score_grid)(search, splits, out.grid, how.score, own);
   if (out.scores.stopped) return out;
 
   out.ranked = rank_points(out.scores);

@@ -153,21 +153,22 @@ std::vector<GridPoint> refine(const Grid& grid, const Steps& steps,
   return {out.begin(), out.end()};
 }
 
-void score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
-                          const Grid& grid, GramCache& cache, const SearchHooks& hooks,
-                          GridScores& scores) {
+GridScores score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
+                                const Grid& grid, Score score, const SearchHooks& hooks) {
   // Plateaus are wide in lambda, so the best few points may all lie on one of them: one of each C is looked at.
   constexpr std::size_t best_rows = 4;
+  GridSearch rounds(search, splits, grid, score, hooks);
+  const GridScores& scores = rounds.scores();
   std::vector<GridPoint> around;
   Steps steps{2, 4};
-  for (Index round = 0;; ++round) {
+  for (;;) {
     std::vector<GridPoint> points;
     for (const GridPoint& point : refine(grid, steps, around))
       if (!scores.cells.contains(point)) points.push_back(point);
     const bool finest = steps.C == 1 && steps.lambda == 1;
-    if (points.empty() && finest) return;
-    score_points(search, splits, grid, points, round, cache, hooks, scores);
-    if (scores.stopped) return;
+    if (points.empty() && finest) return scores;
+    rounds.score(points);
+    if (scores.stopped) return scores;
     around.clear();
     for (const Ranked& one : rank_points(scores)) {
       const auto same_row = [&](const GridPoint& p) {
