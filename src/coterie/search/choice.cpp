@@ -41,6 +41,23 @@ std::set<Index> steps_of(Index count, Index step) {
   return out;
 }
 
+// Mean over folds of how much better the fold's own best point is than the point at `place`, of scores as points x (fold, task).
+double mean_optimism(const Matrix& values, const std::vector<std::pair<Index, Index>>& cells,
+                     Index folds, Index place) {
+  double sum = 0;
+  Index judged = 0;
+  for (Index k = 0; k < folds; ++k) {
+    Vector weight = Vector::Zero(values.cols());
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      if (cells[c].first == k) weight[static_cast<Index>(c)] = 1;
+    if (weight.sum() == 0) continue;
+    const Vector mean = values * weight / weight.sum();
+    sum += mean.maxCoeff() - mean[place];
+    ++judged;
+  }
+  return sum / static_cast<double>(judged);
+}
+
 }  // namespace
 
 std::vector<Ranked> rank_points(const GridScores& scores) {
@@ -116,21 +133,9 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
   out.chosen_again /= static_cast<double>(std::max<Index>(1, resamples));
   out.near /= static_cast<double>(std::max<Index>(1, resamples));
 
-  out.optimism = std::numeric_limits<double>::quiet_NaN();
-  if (shape.rows() < 2) return out;
   const auto place = static_cast<Index>(std::ranges::find(points, chosen) - points.begin());
-  double sum = 0;
-  Index folds = 0;
-  for (Index k = 0; k < shape.rows(); ++k) {
-    Vector weight = Vector::Zero(values.cols());
-    for (std::size_t c = 0; c < cells.size(); ++c)
-      if (cells[c].first == k) weight[static_cast<Index>(c)] = 1;
-    if (weight.sum() == 0) continue;
-    const Vector mean = values * weight / weight.sum();
-    sum += mean.maxCoeff() - mean[place];
-    ++folds;
-  }
-  out.optimism = sum / static_cast<double>(folds);
+  out.optimism = shape.rows() < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                  : mean_optimism(values, cells, shape.rows(), place);
   return out;
 }
 
