@@ -28,6 +28,7 @@ struct SelectOptions {
   std::string preset = "paper";
   Index folds = 5;
   std::optional<double> hold_out;
+  std::string validation;
   std::string score = "accuracy";
   std::string search = "grid";
   bool one_se = false, resume = false;
@@ -42,6 +43,17 @@ GridText preset_of(const SelectOptions& options) {
   if (options.preset == "paper") return grid::paper_text();
   if (options.preset == "best") return grid::best_text();
   throw InputError(fmt::format("--preset is '{}'; it must be 'paper' or 'best'.", options.preset));
+}
+
+// Folds, a share held out, or rows of their own.
+void check_one_way(const SelectOptions& options) {
+  std::vector<std::string> given;
+  for (const char* option : {"--folds", "--hold-out", "--validation"})
+    if (options.command->count(option) > 0) given.emplace_back(option);
+  // With --calibrate, --folds are also those of its cross-validation.
+  if (options.calibration.wanted() && !options.validation.empty()) std::erase(given, "--folds");
+  if (given.size() > 1)
+    throw InputError(fmt::format("{} are both given; choose one.", fmt::join(given, " and ")));
 }
 
 // What is given, over what the preset says.
@@ -73,8 +85,7 @@ Plan plan_of(const SelectOptions& options) {
   if (options.search != "grid" && options.search != "coarse")
     throw InputError(
         fmt::format("--search is '{}'; it must be 'grid' or 'coarse'.", options.search));
-  if (options.hold_out && options.command->count("--folds") > 0)
-    throw InputError("--folds and --hold-out are both given; choose one.");
+  check_one_way(options);
   how.folds = options.folds;
   how.hold_out = options.hold_out;
   how.score = *score;
@@ -100,7 +111,8 @@ void check_extra_output(const std::string& path, const std::string& option,
 std::string journal_of(const SelectOptions& options) { return options.model_path + ".journal"; }
 
 void check_outputs(const SelectOptions& options) {
-  const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  if (!options.validation.empty()) inputs.push_back(options.validation);
   check_model_output(options.model_path, inputs);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
   check_extra_output(options.picture_path, "--picture", {".svg"}, inputs);
@@ -152,6 +164,16 @@ void print_result(const SelectOptions& options, const Selection& selection, cons
   fmt::print("model: {}\n", options.model_path);
 }
 
+// The table of --validation, with the features of the data.
+Samples read_validation(const SelectOptions& options, const Dataset& data) {
+  TableOptions columns;
+  columns.label = options.problem.data.label;
+  columns.task = options.problem.data.task;
+  columns.features = data.features;
+  columns.memory = memory_of_table(options.problem.memory);
+  return read_samples({options.validation}, columns);
+}
+
 // What a selection works on, and with whom it talks.
 struct SelectSession {
   const SelectOptions& options;
@@ -170,6 +192,7 @@ struct SelectSession {
     data = read_problem(options.problem);
     extras = read_extras(options.problem, plan.how.settings, data);
     check_dataset(data);
+    if (!options.validation.empty()) plan.how.validation = read_validation(options, data);
     limit_clusters(plan.grid, std::ssize(data.tasks));
     if (options.calibration.wanted())  // what cannot be folded is said before the search
       fold_tasks(data, options.folds, plan.how.seed);
@@ -304,6 +327,11 @@ void add_judgement(CLI::App& command, SelectOptions& options) {
           "--hold-out", [&options](double share) { options.hold_out = share; },
           "share of the rows to judge on, instead of cross-validation")
       ->type_name("NUMBER");
+  command
+      .add_option("--validation", options.validation,
+                  "table of rows to judge on, with the same columns; nobody trains on them "
+                  "(default: none)")
+      ->type_name("FILE");
   command.add_flag("--one-se", options.one_se,
                    "the strongest sharing and smallest C within one standard error of the best; of "
                    "other methods the simplest parameters (default: the best)");

@@ -1,4 +1,5 @@
 // The verbs, each against the pieces it is made of.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,6 +114,28 @@ TEST(Front, ModelsOfThePathFindPairDualsThatWereNotKept) {
   EXPECT_EQ(found.groups, kept.groups);
   EXPECT_TRUE(verify(found, data).holds());
   EXPECT_EQ(found.certificate.status, to_string(Status::converged));
+}
+
+// Scores on rows of their own are those of models that a user would train on the data and evaluate on them.
+TEST(Front, SelectsByRowsOfTheirOwn) {
+  Samples all = plant_groups({.tasks = 4, .groups = 2, .samples = 40}).samples;
+  const RowSplit parts = split_samples(all, 0.6, 3);
+  const Samples rows = select_rows(all, parts.rest);
+  const Dataset data = cast_into_tasks(select_rows(all, parts.train), Casting::binary);
+  const Grid grid = parse_grid({"0.5,2", "0,0.3max,inf", "1", "cosine,variance"});
+  SelectSettings how{.settings = small, .validation = rows};
+  how.settings.scale = Scale::standard;
+  how.settings.tolerance = 1e-8;
+  const Selection best = select(data, grid, how);
+  EXPECT_EQ(best.judged_by, fmt::format("{} rows to judge on", rows.X.rows()));
+  EXPECT_EQ(best.ranked.size(), 12u);
+  for (const Ranked& one : best.ranked) {
+    const Evaluation e = evaluate(train(data, settings_at(how.settings, grid, one.point)), rows);
+    EXPECT_NEAR(one.score, e.mean.accuracy, 1e-12);
+  }
+  EXPECT_EQ(best.model(), train(data, best.settings));  // nobody trains on them
+  how.hold_out = 0.3;
+  EXPECT_THROW(select(data, grid, how), InputError);
 }
 
 // Stopped after some rows or points, and gone on with in a new journal of the same file: the same bits, and nothing done twice.

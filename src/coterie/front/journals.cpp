@@ -60,6 +60,7 @@ std::string describe(const Dataset& data, const Grid& grid, const SelectSettings
   run.add("coarse", how.coarse);
   run.add("folds", how.folds);
   run.add("hold_out", how.hold_out.value_or(0));
+  run.add("validation", how.validation ? how.validation->X.rows() : 0);
   run.add("seed", how.seed);
   return run.text();
 }
@@ -108,9 +109,9 @@ SearchJournal::SearchJournal(const std::string& path, Resume resume, const Datas
                              const Grid& wanted, const SelectSettings& how, const Extras& extras) {
   const Grid grid = limited(wanted, std::ssize(data.tasks));
   const SelectSettings full = filled_in(how, grid);
-  kept_.reset(new Kept{{path, describe(data, grid, full, extras), resume == Resume::yes}});
-  kept_->known =
-      decode_search(kept_->journal, shape_of(data, grid, full.score, splits_of(data, full)));
+  const SearchedRows rows = searched_rows(data, full);
+  kept_.reset(new Kept{{path, describe(rows.in(data), grid, full, extras), resume == Resume::yes}});
+  kept_->known = decode_search(kept_->journal, shape_of(data, grid, full.score, rows.splits));
 }
 SearchJournal::~SearchJournal() = default;
 SearchJournal::SearchJournal(SearchJournal&&) noexcept = default;
