@@ -1,7 +1,6 @@
 #include "memory.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cctype>
@@ -33,21 +32,6 @@ double parse_memory(const std::string& text) {
         "--memory is '{}'; it must be a size > 0 such as 512MB, 1.5GB or a number of bytes.",
         text));
   return factor * value;
-}
-
-void keep_freed_memory() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
-#endif
-}
-
-void return_freed_memory() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
-  mallopt(M_TRIM_THRESHOLD, 1 << 20);
-#endif
 }
 
 }  // namespace coterie::app

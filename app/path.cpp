@@ -2,6 +2,7 @@
 #include "coterie/front/path.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +10,9 @@
 #include <optional>
 
 #include "command.hpp"
-#include "coterie/data/fingerprint.hpp"
 #include "coterie/front/files.hpp"
-#include "coterie/io/journal.hpp"
+#include "coterie/front/journals.hpp"
 #include "messages.hpp"
-#include "path_journal.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -23,8 +22,6 @@ namespace coterie::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr Index ladder_of_resample = 40;
 
 struct PathOptions {
   ProblemOptions problem;
@@ -41,15 +38,6 @@ struct PathOptions {
 
 std::string journal_of(const std::string& folder) {
   return (fs::path(folder) / "journal").string();
-}
-
-std::string description(const PathOptions& options, const std::string& mark, const Extras& extras) {
-  Json run = {{"command", "path"}, {"problem", json_problem(mark, extras)}};
-  run["settings"] = json_settings(options.settings);
-  run["path"] = {options.path.smallest, options.path.ratio, options.path.resolution};
-  run["hold_out"] = options.hold_out.value_or(0);
-  run["seed"] = options.seed;
-  return run.dump();
 }
 
 void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
@@ -80,6 +68,21 @@ TraceSettings trace_of(const PathOptions& options) {
   return {options.path, options.hold_out, static_cast<std::uint64_t>(options.seed)};
 }
 
+// Whether a folder of this name is there or could be made.
+bool has_place(const std::string& folder) {
+  std::error_code ignored;
+  if (fs::is_directory(folder, ignored)) return true;
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // "name/"
+  const fs::path above = path.parent_path();
+  return fs::is_directory(above, ignored) && access(above.c_str(), W_OK) == 0;
+}
+
+[[noreturn]] void refuse_folder(const std::string& folder) {
+  throw InputError(
+      fmt::format("--output: the folder {} does not exist and cannot be made.", folder));
+}
+
 void check_options(const PathOptions& options) {
   check_problem(options.problem);
   check_trace(options.settings, trace_of(options));
@@ -93,129 +96,142 @@ void check_options(const PathOptions& options) {
   if (options.folder.empty()) return;
   if (fs::exists(options.folder) && !fs::is_directory(options.folder))
     throw InputError(fmt::format("--output: {} is a file; path writes a folder.", options.folder));
-  std::error_code error;
-  fs::create_directory(options.folder, error);
-  if (!fs::is_directory(options.folder))
-    throw InputError(
-        fmt::format("--output: the folder {} does not exist and cannot be made.", options.folder));
+  if (!has_place(options.folder)) refuse_folder(options.folder);
   std::vector<std::string> outputs = folder_files(options.folder);
-  for (const std::string& file : outputs) check_output(file, "the path", inputs);
+  if (fs::is_directory(options.folder))
+    for (const std::string& file : outputs) check_output(file, "the path", inputs);
   outputs.push_back(options.model_path);
   check_distinct_outputs(outputs, "the files of --output and --model");
 }
 
-// What a run keeps: points and resamples of an earlier one, and those of this one as they are done. Nothing without a folder.
+// The folder with the journal of the run, or nothing without a folder. It is made when all that can be wrong before a fit has been said;
+// what still fails leaves neither, if nothing was done and the folder was not there before.
 class KeptPath {
  public:
-  KeptPath(const PathOptions& options, const Dataset& data, const Extras& extras) {
-    if (options.folder.empty()) return;
-    path_ = journal_of(options.folder);
-    journal_.emplace(path_, description(options, fingerprint(data), extras), options.resume);
-    const Dataset train = subset(data, path_split(data, trace_of(options)).train);
-    known_ = decode_path(*journal_,
-                         {sample_costs(train, options.settings, extras),
-                          extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph,
-                          std::ssize(options.settings.kernels.list()), ladder_of_resample});
+  KeptPath(const PathOptions& options, const Dataset& data, const Extras& extras)
+      : folder_(options.folder) {
+    if (folder_.empty()) return;
+    std::error_code error;
+    made_ = fs::create_directory(folder_, error);
+    if (!fs::is_directory(folder_)) refuse_folder(folder_);
+    journal_.emplace(journal_of(folder_), options.resume ? Resume::yes : Resume::no, data,
+                     options.settings, trace_of(options), extras);
     if (!options.resume || options.output.quiet) return;
-    tell("{}\n", known_.points.empty()
+    tell("{}\n", journal_->earlier() == 0
                      ? "note: there is nothing to resume; starting from the beginning."
                      : fmt::format("going on after {} kept in {}",
-                                   plural(std::ssize(known_.points), "point"), path_));
+                                   plural(journal_->earlier(), "point"), journal_of(folder_)));
   }
 
   bool is_kept() const { return journal_.has_value(); }
   std::string stopped_text() const {
     if (!journal_) return "stopped: nothing was written.\n";
     return fmt::format(
-        "stopped: what was done is kept in {}; go on with the same command and --resume.\n", path_);
+        "stopped: what was done is kept in {}; go on with the same command and --resume.\n",
+        journal_of(folder_));
   }
   PathHooks hooks(Monitor& monitor, double smallest) {
-    PathHooks out;
+    PathHooks out = journal_ ? journal_->hooks() : PathHooks{};
     out.progress = [&monitor, smallest](Index points, double share, double left) {
       return monitor.path(points, share, smallest, left);
-    };
-    out.known = [this](double lambda) -> std::optional<PathPoint> {
-      const auto found = known_.points.find(lambda);
-      if (found == known_.points.end()) return {};
-      return found->second;
-    };
-    out.keep = [this](const PathPoint& point) {
-      if (journal_) journal_->append(encode(point));
     };
     return out;
   }
   StabilityHooks resample_hooks(Monitor& monitor) {
-    StabilityHooks out;
+    StabilityHooks out = journal_ ? journal_->resample_hooks() : StabilityHooks{};
     out.progress = [&monitor](Index done, Index all) {
       return monitor.share(done, all, "resamples");
-    };
-    out.known = [this](Index b) -> const ResampledPath* {
-      const auto found = known_.resamples.find(b);
-      return found == known_.resamples.end() ? nullptr : &found->second;
-    };
-    out.keep = [this](Index b, const ResampledPath& path) {
-      if (journal_) journal_->append(encode(b, path));
     };
     return out;
   }
   void remove() {
     if (journal_) journal_->remove();
   }
+  void remove_if_empty() {
+    if (!journal_ || journal_->records() > 0) return;
+    journal_->remove();
+    std::error_code ignored;
+    if (made_) fs::remove(folder_, ignored);
+  }
 
  private:
-  std::string path_;
-  std::optional<Journal> journal_;
-  KnownPath known_;
+  std::string folder_;
+  bool made_ = false;
+  std::optional<PathJournal> journal_;
 };
 
 struct PathPhases {
   double prepare = 0, path = 0, resample = 0;
 };
 
-// Nothing when it was stopped.
-std::optional<PathResult> find_path(const PathOptions& options, const Dataset& data,
-                                    const Extras& extras, const Run& run, Monitor& monitor,
-                                    Stopwatch& watch, PathPhases& phases,
-                                    std::optional<KeptPath>& kept) {
-  const TraceSettings trace = trace_of(options);
-  monitor.clear();
-  path_memory(data, options.settings, run,
-              extras);  // what has no room is said before a journal is made
-  Run quiet = run;
-  quiet.note = {};
-  kept.emplace(options, data, extras);
-  if (kept->is_kept()) set_stage_kept(kept->stopped_text(), exit_failed);
-  monitor.phase("preparing kernels");
-  const Fold fold = path_fold(data, options.settings, trace, run, extras);
-  note_bounded(fold.train.grams, options.settings, run);
-  phases.prepare = watch.lap();
+// What a path is made from, and with whom it talks.
+struct PathSession {
+  const PathOptions& options;
+  TraceSettings trace = trace_of(options);
+  Stopwatch watch = {};
+  PathPhases phases = {};
+  Monitor monitor{options.output.quiet};
+  Dataset data = {};
+  Extras extras = {};
+  Run run = {};
+  std::optional<Fold> fold = {};
 
-  monitor.phase("walking the path");
+  explicit PathSession(const PathOptions& from) : options(from) {
+    monitor.phase("reading " + file_list(options.problem.data.paths));
+    data = read_problem(options.problem);
+    check_dataset(data);
+    extras = read_extras(options.problem, options.settings, data);
+    if (options.groups > std::ssize(data.tasks))
+      throw InputError(fmt::format("--groups is {}, but there are only {}.", options.groups,
+                                   plural(std::ssize(data.tasks), "task")));
+    run = run_of(options.problem, monitor, options.output.quiet);
+    monitor.clear();
+    check_path_memory(data, options.settings, trace, run, extras);
+  }
+};
+
+// Nothing when it was stopped.
+std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
+  const auto& [options, trace, watch, phases, monitor, data, extras, run, fold] = session;
+  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed);
+  session.monitor.phase("preparing kernels");
+  session.fold = path_fold(data, options.settings, trace, run, extras);
+  const Grams& grams = kernels_of(*fold).grams;
+  note_bounded(grams, options.settings, run);
+  session.run.note = {};  // all has been told
+  session.phases.prepare = session.watch.lap();
+
+  session.monitor.phase("walking the path");
   PathResult result{data,
-                    trace_path(fold, data, options.settings, trace, quiet, extras,
-                               kept->hooks(monitor, options.path.smallest)),
+                    trace_path(*fold, data, options.settings, trace, run, extras,
+                               kept.hooks(session.monitor, options.path.smallest)),
                     {},
                     {},
                     {},
                     {}};
   if (result.path.stopped) return {};
-  for (const Kernel& kernel : fold.train.grams.kernels) result.kernels.push_back(to_string(kernel));
+  for (const Kernel& kernel : grams.kernels) result.kernels.push_back(to_string(kernel));
   result.tree = merge_tree(result.path);
-  phases.path = watch.lap();
+  session.phases.path = session.watch.lap();
   if (options.groups > 0) result.chosen = point_with_groups(result.path, options.groups);
   if (options.bootstrap == 0) return result;
 
-  monitor.phase("resampling");
-  double smallest = options.path.smallest;  // of the path, but for its end at 0
-  for (const PathPoint& point : result.path.points)
-    if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = result.share(point.lambda);
+  session.monitor.phase("resampling");
   result.stability =
-      resample_paths(fold, options.settings, std::min(smallest, 0.5), ladder_of_resample,
-                     options.bootstrap, trace.seed, run.threads, kept->resample_hooks(monitor),
-                     path_memory(data, options.settings, quiet, extras));
-  phases.resample = watch.lap();
+      resample_path(*fold, result.path, data, options.settings, trace, options.bootstrap, run,
+                    extras, kept.resample_hooks(session.monitor));
+  session.phases.resample = session.watch.lap();
   if (result.stability->stopped) return {};
   return result;
+}
+
+std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
+  try {
+    return find_path(session, kept);
+  } catch (const InputError&) {  // of kernels on the data
+    kept.remove_if_empty();
+    throw;
+  }
 }
 
 void print_result(const PathOptions& options, const PathResult& result,
@@ -250,45 +266,9 @@ void print_result(const PathOptions& options, const PathResult& result,
   fmt::print("\n");
 }
 
-int run_path(const PathOptions& options) {
-  check_options(options);
-  Stopwatch watch;
-  PathPhases phases;
-  Monitor monitor(options.output.quiet);
-  monitor.phase("reading " + file_list(options.problem.data.paths));
-  const Dataset data = read_problem(options.problem);
-  check_dataset(data);
-  const Extras extras = read_extras(options.problem, options.settings, data);
-  if (options.groups > std::ssize(data.tasks))
-    throw InputError(fmt::format("--groups is {}, but there are only {}.", options.groups,
-                                 plural(std::ssize(data.tasks), "task")));
-  Run run = run_of(options.problem, monitor, options.output.quiet);
-  std::optional<KeptPath> kept;
-  const std::optional<PathResult> found =
-      find_path(options, data, extras, run, monitor, watch, phases, kept);
-  std::optional<Model> model;
-  if (found && found->chosen) {
-    monitor.phase("making the model");
-    monitor.aim(options.settings.tolerance);
-    run.note = {};
-    model = model_at(found->path.points[*found->chosen], data, options.settings, trace_of(options),
-                     run, extras);
-  }
-  if (!found || (model && interrupted())) {
-    set_stage(Stage::writing);
-    monitor.clear();
-    write_message(kept->stopped_text());
-    return exit_failed;
-  }
-  set_stage(Stage::writing);
-  std::vector<std::string> files;
-  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
-  if (model) save(*model, options.model_path);
-  kept->remove();
-  set_stage(Stage::reading_only);
-  monitor.clear();
-  print_result(options, *found, model, files, phases, watch.seconds());
-  const LambdaPath& path = found->path;
+// Warnings about what the path could not do, and the exit code.
+int judge_path(const PathOptions& options, const LambdaPath& path,
+               const std::optional<Model>& model) {
   if (!path.resolved)
     tell(
         "warning: after {} points some merges are not yet told apart; use a larger "
@@ -301,6 +281,34 @@ int run_path(const PathOptions& options) {
          path.points.size(), options.settings.tolerance);
   const bool converged = !model || model->certificate.status == to_string(Status::converged);
   return unconverged == 0 && converged ? exit_done : exit_short;
+}
+
+int run_path(const PathOptions& options) {
+  check_options(options);
+  PathSession session(options);
+  KeptPath kept(options, session.data, session.extras);
+  const std::optional<PathResult> found = find_path_or_clean_up(session, kept);
+  std::optional<Model> model;
+  if (found && found->chosen) {
+    session.monitor.phase("making the model");
+    session.monitor.aim(options.settings.tolerance);
+    model = model_at(found->path.points[*found->chosen], *session.fold, session.data,
+                     options.settings, session.trace, session.run, session.extras);
+  }
+  set_stage(Stage::writing);
+  if (!found || (model && interrupted())) {
+    session.monitor.clear();
+    write_message(kept.stopped_text());
+    return exit_failed;
+  }
+  std::vector<std::string> files;
+  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
+  if (model) save(*model, options.model_path);
+  kept.remove();
+  set_stage(Stage::reading_only);
+  session.monitor.clear();
+  print_result(options, *found, model, files, session.phases, session.watch.seconds());
+  return judge_path(options, found->path, model);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "coterie/data/names.hpp"
 #include "coterie/io/machine.hpp"
 #include "coterie/io/table.hpp"
+#include "coterie/io/task_costs.hpp"
 #include "coterie/io/task_graph.hpp"
 #include "coterie/model/train.hpp"
 #include "memory.hpp"
@@ -28,33 +29,6 @@ Casting casting_of(const ProblemOptions& options) {
 }
 
 }  // namespace
-
-std::map<std::string, double> read_task_costs(const std::string& path) {
-  TableOptions columns;
-  columns.task = "task";
-  columns.features = {"C"};
-  columns.label_required = false;
-  const Samples table = read_samples({path}, columns);
-  std::map<std::string, double> costs;
-  for (Index i = 0; i < table.X.rows(); ++i) {
-    const std::string& name =
-        table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])];
-    if (!costs.emplace(name, table.X(i, 0)).second)
-      throw InputError(
-          fmt::format("{}: task '{}' is there twice; give each task one C.", path, name));
-  }
-  return costs;
-}
-
-TaskGraph read_graph(const std::string& path, const Dataset& data) {
-  std::vector<std::string> names;
-  for (const Task& task : data.tasks) names.push_back(task.name);
-  TaskGraph graph;
-  for (const TaskLink& link : read_task_graph(path, names))
-    if (link.weight > 0)
-      graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
-  return graph;
-}
 
 void add_problem(CLI::App& command, ProblemOptions& options) {
   add_columns(command, options.data);
@@ -94,17 +68,8 @@ Extras read_extras(const ProblemOptions& options, const Settings& settings, cons
   extras.precomputed = read_precomputed(settings.kernels.list(), {}, true);
   if (!options.task_C.empty()) extras.task_C = read_task_costs(options.task_C);
   extras.complete = options.task_graph.empty();
-  if (!extras.complete) extras.graph = read_graph(options.task_graph, data);
+  if (!extras.complete) extras.graph = read_task_graph(options.task_graph, data);
   return extras;
-}
-
-Json json_problem(const std::string& mark, const Extras& extras) {
-  Json out = {{"version", COTERIE_VERSION}, {"data", mark}, {"complete", extras.complete}};
-  for (const auto& [task, C] : extras.task_C) out["task_C"][task] = C;
-  for (const Edge& edge : extras.graph) out["graph"].push_back({edge.t, edge.s, edge.weight});
-  for (const auto& [name, matrix] : extras.precomputed)
-    out["precomputed"][name] = {matrix.rows(), matrix.sum(), matrix.squaredNorm()};
-  return out;
 }
 
 void add_memory(CLI::App& command, std::optional<std::string>& memory) {
@@ -117,7 +82,7 @@ void add_memory(CLI::App& command, std::optional<std::string>& memory) {
 }
 
 double memory_budget(const std::optional<std::string>& memory) {
-  return memory ? parse_memory(*memory) : 0.9 * memory_of_machine();
+  return coterie::memory_budget(Run{.memory_bytes = memory ? parse_memory(*memory) : 0});
 }
 
 std::optional<double> memory_of_table(const std::optional<std::string>& memory) {

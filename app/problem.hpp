@@ -29,13 +29,6 @@ void check_problem(const ProblemOptions& options);
 Dataset read_problem(const ProblemOptions& options);
 Extras read_extras(const ProblemOptions& options, const Settings& settings, const Dataset& data);
 
-// A table with the columns task and C; and a task graph without pairs of weight 0.
-std::map<std::string, double> read_task_costs(const std::string& path);
-TaskGraph read_graph(const std::string& path, const Dataset& data);
-
-// The data and all that was read beside it, so that the journal of a run can tell it from others. `mark` is the data's fingerprint.
-Json json_problem(const std::string& mark, const Extras& extras);
-
 // --memory, and what it means: bytes that a command may use, and those that a table may take of them.
 void add_memory(CLI::App& command, std::optional<std::string>& memory);
 double memory_budget(const std::optional<std::string>& memory);

@@ -6,13 +6,12 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/data/fingerprint.hpp"
 #include "coterie/front/files.hpp"
+#include "coterie/front/journals.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
 #include "messages.hpp"
 #include "method_options.hpp"
-#include "numbers.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -29,6 +28,7 @@ struct SelectOptions {
   std::string preset = "paper";
   Index folds = 5;
   std::optional<double> hold_out;
+  std::string validation;
   std::string score = "accuracy";
   std::string search = "grid";
   bool one_se = false, resume = false;
@@ -43,6 +43,17 @@ GridText preset_of(const SelectOptions& options) {
   if (options.preset == "paper") return grid::paper_text();
   if (options.preset == "best") return grid::best_text();
   throw InputError(fmt::format("--preset is '{}'; it must be 'paper' or 'best'.", options.preset));
+}
+
+// Folds, a share held out, or rows of their own.
+void check_one_way(const SelectOptions& options) {
+  std::vector<std::string> given;
+  for (const char* option : {"--folds", "--hold-out", "--validation"})
+    if (options.command->count(option) > 0) given.emplace_back(option);
+  // With --calibrate, --folds are also those of its cross-validation.
+  if (options.calibration.wanted() && !options.validation.empty()) std::erase(given, "--folds");
+  if (given.size() > 1)
+    throw InputError(fmt::format("{} are both given; choose one.", fmt::join(given, " and ")));
 }
 
 // What is given, over what the preset says.
@@ -74,8 +85,7 @@ Plan plan_of(const SelectOptions& options) {
   if (options.search != "grid" && options.search != "coarse")
     throw InputError(
         fmt::format("--search is '{}'; it must be 'grid' or 'coarse'.", options.search));
-  if (options.hold_out && options.command->count("--folds") > 0)
-    throw InputError("--folds and --hold-out are both given; choose one.");
+  check_one_way(options);
   how.folds = options.folds;
   how.hold_out = options.hold_out;
   how.score = *score;
@@ -84,104 +94,6 @@ Plan plan_of(const SelectOptions& options) {
   how.seed = static_cast<std::uint64_t>(options.seed);
   check_selection(how);
   return plan;
-}
-
-// Rows of the search as records of the journal.
-std::string encode(const RowKey& key, const RowScores& row) {
-  Numbers out;
-  for (const Index part : {key.round, key.norm, key.normalise, key.fold, key.C}) out.add(part);
-  out.add(row.lambda_max);
-  out.add(row.worst_gap);
-  for (const Index count : {row.fits, row.outer_steps, row.reused, row.unconverged}) out.add(count);
-  out.add(row.values.rows());
-  out.add(row.values.cols());
-  out.add(row.values.data(), row.values.size());
-  return out.bytes();
-}
-
-// What the records of a journal must agree with.
-struct RowShapes {
-  Score score;
-  Index norms, normalisations, rows;  // rows: C, or the rows of other methods
-  std::vector<Index> widths;          // numbers per point, of every fold
-};
-
-RowShapes shapes_of(const Plan& plan, const Dataset& data, const std::vector<Split>& splits) {
-  RowShapes shapes{plan.how.score,
-                   std::ssize(plan.grid.norm),
-                   std::ssize(plan.grid.normalise),
-                   plan.grid.method->walks_lambda() ? std::ssize(plan.grid.C)
-                                                    : std::ssize(all_points(plan.grid)),
-                   {}};
-  for (const Split& split : splits) {
-    Index held_out = 0;
-    for (const std::vector<Index>& rest : split.rest) held_out += std::ssize(rest);
-    shapes.widths.push_back(plan.how.score == Score::log_loss ? held_out : std::ssize(data.tasks));
-  }
-  return shapes;
-}
-
-struct KnownRow {
-  std::size_t record = 0;
-  RowScores scores;
-};
-
-RowScores decode_scores(NumberReader& in, Score score, Index width) {
-  RowScores row;
-  row.lambda_max = in.between(0, 1e200, "lambda_max");
-  row.worst_gap = in.between(-1e200, std::numeric_limits<double>::infinity(), "a gap");
-  row.fits = in.count("the number of fits");
-  row.outer_steps = in.count("the number of steps");
-  row.reused = in.count("the number of fits that were saved");
-  row.unconverged = in.count("the number of fits that stopped short");
-  const Index points = in.count("the number of points");
-  in.expect(width, "the number of scores");
-  if (score == Score::log_loss) {
-    row.values = in.matrix(points, width, -1e200, 1e200, "a decision value");
-  } else {
-    in.need(points, width);
-    row.values.resize(points, width);
-    for (Index i = 0; i < row.values.size(); ++i)
-      row.values.data()[i] = in.share_or_none("a score");
-  }
-  in.expect_end();
-  return row;
-}
-
-std::map<RowKey, KnownRow> decode(const Journal& journal, const RowShapes& shapes) {
-  std::map<RowKey, KnownRow> rows;
-  read_journal(journal, [&](std::size_t record, const std::string& bytes) {
-    NumberReader in(bytes);
-    RowKey key;
-    key.round = in.count("the round");
-    key.norm = in.whole(0, shapes.norms - 1, "the number of a norm");
-    key.normalise = in.whole(0, shapes.normalisations - 1, "the number of a normalisation");
-    key.fold = in.whole(0, std::ssize(shapes.widths) - 1, "the number of a fold");
-    key.C = in.whole(0, shapes.rows - 1, "the number of a row");
-    rows[key] = {
-        record, decode_scores(in, shapes.score, shapes.widths[static_cast<std::size_t>(key.fold)])};
-  });
-  return rows;
-}
-
-// All that the rows of the search depend on.
-std::string description(const SelectOptions& options, const Plan& plan, const std::string& mark,
-                        const Extras& extras) {
-  Json run = {{"command", "select"}, {"problem", json_problem(mark, extras)}};
-  run["settings"] = json_settings(plan.how.settings);
-  for (const char* name : {"C", "lambda", "norm", "normalise", "parameters"})
-    run["settings"].erase(name);
-  run["C"] = plan.grid.C;
-  for (const Lambda& lambda : plan.grid.lambda) run["lambda"].push_back(text_of(lambda));
-  for (const double norm : plan.grid.norm) run["norm"].push_back(json_number(norm));
-  for (const Normalisation& one : plan.grid.normalise) run["normalise"].push_back(text_of(one));
-  for (const ParameterList& list : plan.grid.parameters) run["parameters"][list.name] = list.values;
-  run["score"] = to_string(plan.how.score);
-  run["search"] = options.search;
-  run["folds"] = options.folds;
-  run["hold_out"] = options.hold_out.value_or(0);
-  run["seed"] = options.seed;
-  return run.dump();
 }
 
 void check_extra_output(const std::string& path, const std::string& option,
@@ -199,7 +111,8 @@ void check_extra_output(const std::string& path, const std::string& option,
 std::string journal_of(const SelectOptions& options) { return options.model_path + ".journal"; }
 
 void check_outputs(const SelectOptions& options) {
-  const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  if (!options.validation.empty()) inputs.push_back(options.validation);
   check_model_output(options.model_path, inputs);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
   check_extra_output(options.picture_path, "--picture", {".svg"}, inputs);
@@ -209,53 +122,15 @@ void check_outputs(const SelectOptions& options) {
       "--output, --table and --picture");
 }
 
-// What a search keeps: rows of an earlier run, and those of this one as they are done.
-class KeptRows {
- public:
-  KeptRows(const SelectOptions& options, const Plan& plan, const Dataset& data,
-           const Extras& extras)
-      : path_(journal_of(options)),
-        earlier_(Journal::exists(path_)),
-        journal_(path_, description(options, plan, fingerprint(data), extras), options.resume),
-        known_(decode(journal_, shapes_of(plan, data, splits_of(data, plan.how)))),
-        count_(std::ssize(known_)) {}
-
-  void tell_earlier(bool resume) const {
-    if (resume)
-      tell("{}\n", known_.empty() ? "note: there is nothing to resume; starting from the beginning."
-                                  : fmt::format("going on after {} kept in {}",
-                                                plural(std::ssize(known_), "row"), path_));
-    else if (earlier_)
-      tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
-  }
-  SearchHooks hooks(Monitor& monitor) {
-    SearchHooks out;
-    out.progress = [&monitor](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
-    out.known = [this](const RowKey& key, Index points) -> const RowScores* {
-      const auto found = known_.find(key);
-      if (found == known_.end()) return nullptr;
-      const auto& [record, scores] = found->second;
-      if (scores.values.rows() != points)
-        journal_.refuse(record, fmt::format("the number of points is {}, not {}",
-                                            scores.values.rows(), points));
-      return &scores;
-    };
-    out.keep = [this](const RowKey& key, const RowScores& row) {
-      journal_.append(encode(key, row));
-      ++count_;
-    };
-    return out;
-  }
-  Index count() const { return count_; }
-  void remove() { journal_.remove(); }
-
- private:
-  std::string path_;
-  bool earlier_;
-  Journal journal_;
-  std::map<RowKey, KnownRow> known_;
-  Index count_;
-};
+void tell_earlier(const SearchJournal& journal, const SelectOptions& options, bool forgotten) {
+  if (options.resume)
+    tell("{}\n", journal.earlier() == 0
+                     ? "note: there is nothing to resume; starting from the beginning."
+                     : fmt::format("going on after {} kept in {}", plural(journal.earlier(), "row"),
+                                   journal_of(options)));
+  else if (forgotten)
+    tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
+}
 
 void write_results(const SelectOptions& options, const Selection& selection, const Model& model) {
   save(model, options.model_path);
@@ -289,87 +164,194 @@ void print_result(const SelectOptions& options, const Selection& selection, cons
   fmt::print("model: {}\n", options.model_path);
 }
 
-int run_select(const SelectOptions& options) {
-  check_outputs(options);
-  check_problem(options.problem);
-  check_calibration(options.calibration);
-  Plan plan = plan_of(options);
-  Stopwatch watch;
-  SelectPhases phases;
-  Monitor monitor(options.output.quiet);
-  monitor.aim(plan.how.settings.tolerance);
-  monitor.phase("reading " + file_list(options.problem.data.paths));
-  const Dataset data = read_problem(options.problem);
-  const Extras extras = read_extras(options.problem, plan.how.settings, data);
-  check_dataset(data);
-  limit_clusters(plan.grid, std::ssize(data.tasks));
-  if (options.calibration.wanted())  // what cannot be folded is said before the search
-    fold_tasks(data, options.folds, plan.how.seed);
+// The table of --validation, with the features of the data.
+Samples read_validation(const SelectOptions& options, const Dataset& data) {
+  TableOptions columns;
+  columns.label = options.problem.data.label;
+  columns.task = options.problem.data.task;
+  columns.features = data.features;
+  columns.memory = memory_of_table(options.problem.memory);
+  return read_samples({options.validation}, columns);
+}
 
-  Run run = run_of(options.problem, monitor, options.output.quiet);
-  std::optional<KeptRows> kept;
-  const std::string kept_text = fmt::format(
-      "stopped: no model was written; the search is kept in {}. Go on with the same "
-      "command and --resume.\n",
-      journal_of(options));
-  run.phase = [&](Work work) {
+// What a selection works on, and with whom it talks.
+struct SelectSession {
+  const SelectOptions& options;
+  Plan plan;
+  Stopwatch watch = {};
+  SelectPhases phases = {};
+  Monitor monitor;
+  Dataset data = {};
+  Extras extras = {};
+  Run run = {};
+
+  explicit SelectSession(const SelectOptions& from)
+      : options(from), plan(plan_of(from)), monitor(from.output.quiet) {
+    monitor.aim(plan.how.settings.tolerance);
+    monitor.phase("reading " + file_list(options.problem.data.paths));
+    data = read_problem(options.problem);
+    extras = read_extras(options.problem, plan.how.settings, data);
+    check_dataset(data);
+    if (!options.validation.empty()) plan.how.validation = read_validation(options, data);
+    limit_clusters(plan.grid, std::ssize(data.tasks));
+    if (options.calibration.wanted())  // what cannot be folded is said before the search
+      fold_tasks(data, options.folds, plan.how.seed);
+    run = run_of(options.problem, monitor, options.output.quiet);
+    run.share = [this](Index done, Index rows) { return monitor.share(done, rows, "rows"); };
+    run.phase = [this](Work work) { enter(work); };
+  }
+
+  std::string kept_text() const {
+    return fmt::format(
+        "stopped: no model was written; the search is kept in {}. Go on with the same command and "
+        "--resume.\n",
+        journal_of(options));
+  }
+  void enter(Work work) {
     if (work == Work::searching) {
       phases.read = watch.lap();
       monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
-      set_stage_kept(kept_text, exit_failed);
+      set_stage_kept(kept_text(), exit_failed);
     } else if (work == Work::preparing) {
       phases.search = watch.lap();
       monitor.phase("fitting the choice on all rows");
     } else if (work == Work::calibrating) {
       monitor.phase("calibrating");
     }
-  };
-  check_search(data, plan.grid, plan.how, run, extras);  // before a journal is made
-  kept.emplace(options, plan, data, extras);
-  monitor.clear();
-  if (!options.output.quiet) kept->tell_earlier(options.resume);
-
-  Selection selection;
-  try {
-    selection = select(data, plan.grid, plan.how, run, extras, kept->hooks(monitor));
-  } catch (const InputError&) {  // of kernels on the data
-    if (kept->count() == 0) kept->remove();
-    throw;
   }
-  const auto stopped = [&](const std::string& text) {
+  int stopped(const std::string& text) {
     set_stage(Stage::writing);
     monitor.clear();
     write_message(text);
     return exit_failed;
-  };
-  if (selection.scores.stopped)
-    return stopped(fmt::format(
-        "stopped: no model was written; {} in {}. Go on with the same command and --resume.\n",
-        kept->count() == 1 ? "1 row is kept" : fmt::format("{} rows are kept", kept->count()),
-        journal_of(options)));
-  if (interrupted()) return stopped(kept_text);
-  Model model = selection.model();
-  if (options.calibration.wanted()) {
-    run.share = [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); };
-    CalibrationSettings how = settings_of(options.calibration);
-    how.folds = options.folds;
-    how.seed = plan.how.seed;
-    std::optional<Model> calibrated = calibrate(model, data, how, run, extras);
-    if (!calibrated) return stopped(kept_text);
-    model = std::move(*calibrated);
   }
-  phases.fit = watch.lap();
+};
+
+Selection run_search(SelectSession& session, SearchJournal& journal) {
+  try {
+    return select(session.data, session.plan.grid, session.plan.how, session.run, session.extras,
+                  journal.hooks());
+  } catch (const InputError&) {  // of kernels on the data
+    if (journal.rows() == 0) journal.remove();
+    throw;
+  }
+}
+
+// Calibrated where that is wanted; nothing when it was stopped.
+std::optional<Model> final_model(SelectSession& session, const Selection& selection) {
+  const SelectOptions& options = session.options;
+  if (!options.calibration.wanted()) return selection.model();
+  session.run.share = [&](Index done, Index folds) {
+    return session.monitor.share(done, folds, "folds");
+  };
+  CalibrationSettings how = settings_of(options.calibration);
+  how.folds = options.folds;
+  how.seed = session.plan.how.seed;
+  return calibrate(selection.model(), session.data, how, session.run, session.extras);
+}
+
+int run_select(const SelectOptions& options) {
+  check_outputs(options);
+  check_problem(options.problem);
+  check_calibration(options.calibration);
+  SelectSession session(options);
+  check_search(session.data, session.plan.grid, session.plan.how, session.run,
+               session.extras);  // before a journal is made
+  const bool forgotten = Journal::exists(journal_of(options));
+  SearchJournal journal(journal_of(options), options.resume ? Resume::yes : Resume::no,
+                        session.data, session.plan.grid, session.plan.how, session.extras);
+  session.monitor.clear();
+  if (!options.output.quiet) tell_earlier(journal, options, forgotten);
+
+  const Selection selection = run_search(session, journal);
+  if (selection.scores.stopped)
+    return session.stopped(fmt::format(
+        "stopped: no model was written; {} in {}. Go on with the same command and --resume.\n",
+        journal.rows() == 1 ? "1 row is kept" : fmt::format("{} rows are kept", journal.rows()),
+        journal_of(options)));
+  if (interrupted()) return session.stopped(session.kept_text());
+  const std::optional<Model> model = final_model(session, selection);
+  if (!model) return session.stopped(session.kept_text());
+  session.phases.fit = session.watch.lap();
   set_stage(Stage::writing);
-  write_results(options, selection, model);
-  kept->remove();
+  write_results(options, selection, *model);
+  journal.remove();
   set_stage(Stage::reading_only);
-  monitor.clear();
-  print_result(options, selection, model, phases, watch.seconds());
-  if (!options.output.quiet) tell("{}", edges_text(selection, model.groups.size() == 1));
+  session.monitor.clear();
+  print_result(options, selection, *model, session.phases, session.watch.seconds());
+  if (!options.output.quiet) tell("{}", edges_text(selection, model->groups.size() == 1));
   if (selection.trained->fit.status() == Status::converged) return exit_done;
   tell("warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
-       model.certificate.status, model.certificate.gap);
+       model->certificate.status, model->certificate.gap);
   return exit_short;
+}
+
+void add_lists(CLI::App& command, SelectOptions& options) {
+  const std::string numbers = "numbers, 2^-10..2^10, or 0.1..10:5 for five points";
+  const auto add_list = [&](const std::string& names, std::optional<std::string>& list,
+                            const std::string& help) {
+    command.add_option(names, list, help + " (default: by the preset)")->type_name("LIST");
+  };
+  command
+      .add_option("--preset", options.preset,
+                  "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
+                  "cosine) or 'best' (norms and normalisations too)")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  add_list("-C,--C", options.C, "list of C: " + numbers);
+  add_list(
+      "--lambda", options.lambda,
+      "list of lambda: " + numbers + "; shares of lambda_max such as 0.01max..1max:5; 0 and inf");
+  add_list("--norm", options.norm, "list of norms, such as 1,2,inf");
+  add_list("--normalise", options.normalise,
+           "list of normalisations, such as cosine,tail:4,tail:8");
+  command
+      .add_option("--parameters", options.parameters,
+                  "of methods other than coterie, lists such as 'lambda=2^-10..2^10 clusters=1..5' "
+                  "(default: as `coterie methods` lists)")
+      ->type_name("TEXT");
+}
+
+void add_judgement(CLI::App& command, SelectOptions& options) {
+  command
+      .add_option("--score", options.score,
+                  "what the choice is judged by, mean over tasks: 'accuracy', 'balanced', 'auc' or "
+                  "'logloss'")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  add_number(command, "--folds", options.folds,
+             "parts of the cross-validation, stratified within tasks", "a whole number >= 2",
+             Index{2});
+  command
+      .add_option_function<double>(
+          "--hold-out", [&options](double share) { options.hold_out = share; },
+          "share of the rows to judge on, instead of cross-validation")
+      ->type_name("NUMBER");
+  command
+      .add_option("--validation", options.validation,
+                  "table of rows to judge on, with the same columns; nobody trains on them "
+                  "(default: none)")
+      ->type_name("FILE");
+  command.add_flag("--one-se", options.one_se,
+                   "the strongest sharing and smallest C within one standard error of the best; of "
+                   "other methods the simplest parameters (default: the best)");
+  command
+      .add_option("--search", options.search,
+                  "'grid' (every point) or 'coarse' (every second C and fourth lambda, then around "
+                  "the best)")
+      ->type_name("TEXT")
+      ->capture_default_str();
+}
+
+void add_outputs(CLI::App& command, SelectOptions& options) {
+  command
+      .add_option("--table", options.table_path,
+                  "write the whole grid, .csv or .json (default: no)")
+      ->type_name("FILE");
+  command.add_option("--picture", options.picture_path, "write a heat map, .svg (default: no)")
+      ->type_name("FILE");
+  command.add_flag("--resume", options.resume,
+                   "go on with an interrupted run of the same command (default: start anew)");
 }
 
 }  // namespace
@@ -384,65 +366,9 @@ void add_select(CLI::App& program, Action& chosen) {
   add_paths(command, options->problem.data);
   command.add_option("-o,--output", options->model_path, "where the model goes (needed)")
       ->type_name("FILE");
-  const std::string numbers = "numbers, 2^-10..2^10, or 0.1..10:5 for five points";
-  command
-      .add_option("--preset", options->preset,
-                  "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
-                  "cosine) or 'best' (norms and normalisations too)")
-      ->type_name("TEXT")
-      ->capture_default_str();
-  command.add_option("-C,--C", options->C, "list of C: " + numbers + " (default: by the preset)")
-      ->type_name("LIST");
-  command
-      .add_option("--lambda", options->lambda,
-                  "list of lambda: " + numbers +
-                      "; shares of lambda_max such as 0.01max..1max:5; "
-                      "0 and inf (default: by the preset)")
-      ->type_name("LIST");
-  command
-      .add_option("--norm", options->norm,
-                  "list of norms, such as 1,2,inf (default: by the preset)")
-      ->type_name("LIST");
-  command
-      .add_option("--normalise", options->normalise,
-                  "list of normalisations, such as cosine,tail:4,tail:8 (default: by the preset)")
-      ->type_name("LIST");
-  command
-      .add_option("--parameters", options->parameters,
-                  "of methods other than coterie, lists such as 'lambda=2^-10..2^10 clusters=1..5' "
-                  "(default: as `coterie methods` lists)")
-      ->type_name("TEXT");
-  command
-      .add_option("--score", options->score,
-                  "what the choice is judged by, mean over tasks: 'accuracy', 'balanced', 'auc' or "
-                  "'logloss'")
-      ->type_name("TEXT")
-      ->capture_default_str();
-  add_number(command, "--folds", options->folds,
-             "parts of the cross-validation, stratified within tasks", "a whole number >= 2",
-             Index{2});
-  command
-      .add_option_function<double>(
-          "--hold-out", [options](double share) { options->hold_out = share; },
-          "share of the rows to judge on, instead of cross-validation")
-      ->type_name("NUMBER");
-  command.add_flag("--one-se", options->one_se,
-                   "the strongest sharing and smallest C within one standard error of the best; of "
-                   "other methods the simplest parameters (default: the best)");
-  command
-      .add_option("--search", options->search,
-                  "'grid' (every point) or 'coarse' (every second C and fourth lambda, then around "
-                  "the best)")
-      ->type_name("TEXT")
-      ->capture_default_str();
-  command
-      .add_option("--table", options->table_path,
-                  "write the whole grid, .csv or .json (default: no)")
-      ->type_name("FILE");
-  command.add_option("--picture", options->picture_path, "write a heat map, .svg (default: no)")
-      ->type_name("FILE");
-  command.add_flag("--resume", options->resume,
-                   "go on with an interrupted run of the same command (default: start anew)");
+  add_lists(command, *options);
+  add_judgement(command, *options);
+  add_outputs(command, *options);
   add_problem(command, options->problem);
   add_settings(command, options->settings, {"C", "lambda", "norm", "normalise", "parameters"});
   add_calibrate(command, options->calibration);

@@ -191,6 +191,25 @@ std::string method_heat_map(const Selection& selection) {
   return as_svg(map);
 }
 
+// How points, rows and fits hang together.
+std::string counts_text(const Selection& selection) {
+  const GridScores& scores = selection.scores;
+  const Index points = std::ssize(selection.ranked);
+  const Index folds = scores.cells.begin()->second.rows();
+  const std::string product = fmt::format("  {} x {} = {}", plural(points, "point"),
+                                          plural(folds, "fold"), plural(points * folds, "score"));
+  if (!selection.grid.method->walks_lambda())
+    return fmt::format("{}, a fit each, in {} (fits one after the other in one fold)", product,
+                       plural(scores.rows, "row"));
+  return fmt::format(
+      "{} from {}, in {} (one fold at one C, along lambda):\n"
+      "  a row begins with a fit at lambda = inf, which is also the answer at the {} with lambda "
+      ">= "
+      "lambda_max",
+      product, plural(scores.fits, "fit"), plural(scores.rows, "row"),
+      plural(scores.reused, "score"));
+}
+
 // "the strongest sharing and smallest C": what --one-se asks for.
 std::string simplest_text(const Grid& grid) {
   std::vector<std::string> parts;
@@ -313,6 +332,7 @@ Json json_selection(const Selection& selection) {
       {"points", selection.ranked.size()},      {"within_one_standard_error", sure.within},
       {"chosen_again", sure.chosen_again},      {"chosen_again_or_neighbour", sure.near},
       {"optimism", json_number(sure.optimism)}, {"resamples", sure.resamples}};
+  out["rows"] = selection.scores.rows;
   out["fits"] = selection.scores.fits;
   out["fits_reused"] = selection.scores.reused;
   out["fits_short"] = selection.scores.unconverged;
@@ -358,6 +378,7 @@ void print_selection(const Selection& selection) {
   const Confidence& sure = selection.confidence;
   fmt::print("{}, {}: {} by {}\n", size_text(selection.grid), selection.judged_by,
              plural(selection.scores.fits, "fit"), score_name(selection.score));
+  fmt::print("{}\n", counts_text(selection));
   const Grid& grid = selection.grid;
   std::vector<std::string> header = {""};
   std::string alignment = "l";

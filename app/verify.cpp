@@ -7,6 +7,8 @@
 #include "command.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/io/task_costs.hpp"
+#include "coterie/io/task_graph.hpp"
 #include "coterie/model/method.hpp"
 #include "coterie/model/verify_method.hpp"
 #include "messages.hpp"
@@ -111,7 +113,7 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
   }
   if (!options.task_graph.empty() &&
       (model.certificate.complete ||
-       model.certificate.graph != read_graph(options.task_graph, data)))
+       model.certificate.graph != read_task_graph(options.task_graph, data)))
     findings.push_back(fmt::format("the task graph is not that of {}", options.task_graph));
   return findings;
 }

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "app/memory.hpp"
+#include "coterie/io/machine.hpp"
 #include "measure.hpp"
 #include "parts.hpp"
 
@@ -223,7 +223,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace coterie::bench
 
 int main(int argc, char** argv) {
-  coterie::app::keep_freed_memory();
+  coterie::keep_freed_memory();
   try {
     return coterie::bench::run({argv + 1, argv + argc});
   } catch (const coterie::InputError& error) {

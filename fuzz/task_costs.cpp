@@ -1,7 +1,9 @@
-// Tables of C for single tasks, read as the program does (app/problem.cpp), and put to use.
+// Tables of C for single tasks, read and put to use.
+#include "coterie/io/task_costs.hpp"
+
 #include "coterie/io/memory_file.hpp"
 #include "coterie/model/train.hpp"
-#include "samples.hpp"
+#include "target.hpp"
 
 namespace coterie::fuzz {
 namespace {
@@ -22,14 +24,8 @@ void fuzz_task_costs(Bytes bytes) {
   detail::MemoryFile file;
   file.append(bytes);
   accepts([&] {
-    const Samples table =
-        read_samples({file.path()}, {.task = "task", .features = {"C"}, .label_required = false});
-    check_samples(table);
     Extras extras;
-    for (Index i = 0; i < table.X.rows(); ++i)
-      extras.task_C.emplace(
-          table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])],
-          table.X(i, 0));
+    extras.task_C = read_task_costs(file.path());
     static const Dataset data = three_tasks();
     const Vector costs = task_costs(data, {}, extras);
     require(costs.size() == 3 && costs.allFinite() && (costs.array() > 0).all(),

@@ -106,3 +106,16 @@ def test_extend_keeps_it_too(program_path, tmp_path, shape):
     (tmp_path / "new.csv").write_text(lines[0] + "".join(new))
     subprocess.run([str(program_path), *TRAIN, *options], cwd=tmp_path, check=True, capture_output=True)
     expect_limit_kept(shape.__name__, program_path, tmp_path, ["extend", "m.h5", "new.csv", "-o", "e.h5"], ["--threads", "2"])
+
+
+def test_resamples_of_a_path_keep_it_too(program_path, tmp_path):
+    table(tmp_path / "d.csv", np.random.default_rng(1).normal(size=(2000, 10)), 1)
+    command = ["path", "d.csv", "--bootstrap", "2", "--tolerance", "1e-3", "-o", "p"]
+    code, errors, _ = run(program_path, tmp_path, command, ["--threads", "2"], 1e6)
+    assert code == 2 and not (tmp_path / "p").exists()
+    least = bytes_of(re.search(r"the fit may need ([0-9.]+ [KMG]B) of memory", errors).group(1))
+    budget = 1.05 * least  # a path keeps its points as well
+    code, errors, peak = run(program_path, tmp_path, command, ["--threads", "2"], budget)
+    assert code == 0, errors
+    print(f"resamples: budget {budget / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB")
+    assert peak <= budget

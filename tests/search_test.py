@@ -108,6 +108,56 @@ def test_coarse_to_fine_looks_at_fewer_points(data):
     assert f"{coarse['points_saved']} points saved" in text
 
 
+@pytest.mark.parametrize("method", ["coterie", "pooled", "cmtl"])
+def test_rows_to_judge_on_from_a_file(data, method):
+    lines = (data.folder / "p.csv").read_text().splitlines()
+    data.write("train.csv", "\n".join([lines[0], *lines[1::2]]) + "\n")
+    data.write("judge.csv", "\n".join([lines[0], *lines[2::2]]) + "\n")
+    common = ["--method", method, *([] if method == "cmtl" else FAST), "--tolerance", "1e-7"]
+    lists = {"coterie": ["-C", "0.5,4", "--lambda", "0.1max,inf"], "pooled": ["-C", "0.5,4"], "cmtl": ["--parameters", "lambda=0.01,1 clusters=2"]}[method]
+    out = data("select", "train.csv", *common, *lists, "--validation", "judge.csv", "-o", "s.h5", "--json").json
+    for row in out["grid"]:
+        at = {"coterie": ["-C", row.get("C"), "--lambda", row.get("lambda")], "pooled": ["-C", row.get("C")],
+              "cmtl": ["--parameters", f"lambda={row.get('lambda')} clusters=2"]}[method]
+        data("train", "train.csv", *common, *at, "-o", "t.h5")
+        tasks = data("evaluate", "t.h5", "judge.csv", "--json").json["tasks"]
+        assert row["score"] == pytest.approx(np.mean([task["accuracy"] for task in tasks]), abs=1e-12)
+    data("verify", "s.h5", "train.csv")
+    text = data("select", "train.csv", *common, *lists, "--validation", "judge.csv", "--score", "logloss", "-o", "s.h5").out
+    assert f"{len(lines[2::2])} rows to judge on" in text
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--validation", "judge.csv", "--folds", "3"], "--folds and --validation are both given; choose one."),
+    (["--validation", "judge.csv", "--hold-out", "0.3"], "--hold-out and --validation are both given; choose one."),
+    (["--validation", "none.csv"], "none.csv"),
+    (["--validation", "p.csv", "--table", "p.csv"], "p.csv is also an input"),
+    (["--validation", "judge.csv"], "--validation has the task 'new', which the data does not have."),
+    (["--validation", "columns.csv"], "columns.csv"),
+])
+def test_rows_to_judge_on_that_cannot_be_used(data, arguments, message):
+    lines = (data.folder / "p.csv").read_text().splitlines()
+    task = lines[1].split(",")[lines[0].split(",").index("task")]
+    data.write("judge.csv", "\n".join([lines[0], lines[1].replace(task, "new")]) + "\n")
+    data.write("columns.csv", "label,task,f1\n1,t01,2\n")
+    before = data.files()
+    assert message in data("select", "p.csv", *FAST, *GRID[:-2], *arguments, "-o", "s.h5", code=2).err
+    assert data.files() == before
+
+
+def test_counts_are_explained(data):
+    """Points, rows and fits: a row is one fold at one C (norm, normalisation), and begins with a fit at lambda = inf."""
+    out = select(data, *GRID)
+    points, folds = len(out["grid"]), 3
+    assert out["rows"] == 3 * 3 * 2 * folds  # C, norms, normalisations
+    assert out["fits"] == out["rows"] + points * folds - out["fits_reused"]
+    text = data("select", "p.csv", *FAST, *GRID, "-o", "s.h5").out
+    assert f"{points} points x 3 folds = {points * folds} scores from {out['fits']} fits, in {out['rows']} rows (one fold at one C, along lambda)" in text
+    assert f"the answer at the {out['fits_reused']} scores with lambda >= lambda_max" in text
+    text = data("select", "p.csv", "--method", "cmtl", "--parameters", "lambda=1,2,4 clusters=1,2", "--folds", "2", "-o", "s.h5").out
+    assert "6 points x 2 folds = 12 scores, a fit each, in 4 rows" in text
+
+
 def test_presets(data):
     out = coterie_json = data("select", "p.csv", *FAST, "--preset", "best", "--folds", "2", "-o", "b.h5", "--json").json
     assert {row["norm"] for row in out["grid"]} == {1.0, 2.0, "inf"} and coterie_json["fit"]["status"] == "converged"
@@ -319,6 +369,21 @@ def test_path_says_what_is_wrong(data, arguments, message):
     result = data("path", "p.csv", *FAST, *arguments, code=2)
     assert message in result.err, result.describe()
     assert data.files() == before
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--groups", "30", "--model", "g.h5"], "--groups is 30, but there are only 6 tasks."),
+    (["--kernels", "linear@f99"], "f99"),
+    (["--kernels", "chi2"], "chi2"),  # needs numbers >= 0, which is seen when kernels are computed
+    (["--memory", "1MB"], "Raise --memory"),
+])
+def test_what_fails_leaves_no_folder_behind(data, arguments, message):
+    before = data.files()
+    assert message in data("path", "p.csv", *arguments, "-o", "out", code=2).err
+    assert data.files() == before and not (data.folder / "out").exists()
+    (data.folder / "out").mkdir()
+    data("path", "p.csv", *arguments, "-o", "out", code=2)
+    assert list((data.folder / "out").iterdir()) == []  # it was there before
 
 
 def test_a_single_task_has_no_tree(coterie):

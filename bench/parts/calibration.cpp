@@ -49,11 +49,11 @@ std::vector<Report> part_calibration(const Options& options) {
       const SearchData outer{data, settings, extras, 1, Storage::stored, 0};
       GramCache cache;
       const Fold fold = std::move(make_folds(outer, {split}, settings.normalise, cache).front());
-      const Fitted fitted = fit_prepared(fold.train, settings, 0);
+      const Fitted fitted = fit_prepared(kernels_of(fold), settings, 0);
       const double tasks = static_cast<double>(data.tasks.size());
       for (std::size_t t = 0; t < data.tasks.size(); ++t) {
         const std::vector<Index>& rest = split.rest[t];
-        const Vector f = decisions_at(fold, fitted.fit, static_cast<Index>(t), rest);
+        const Vector f = held_out_decisions(fold, fitted.fit, static_cast<Index>(t));
         const Vector y = data.tasks[t].y(rest);
         samples += static_cast<double>(training.tasks[t].size()) / tasks / splits;
         for (std::size_t k = 0; k < std::size(kinds); ++k) {

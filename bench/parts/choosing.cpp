@@ -59,12 +59,13 @@ double score_of(const Vector& f, const Vector& y, bool by_auc) {
 // Mean over tasks on the held-out side of a fold.
 double test_score(const SearchData& outer, const Fold& fold, const Settings& settings,
                   bool by_auc) {
-  const std::vector<Vector> C = sample_costs(fold.train.set.data, settings, outer.extras);
-  const Fitted fitted = fit_prepared(fold.train, C, settings, outer.threads, {}, outer.memory);
+  const Prepared& train = kernels_of(fold);
+  const std::vector<Vector> C = sample_costs(train.set.data, settings, outer.extras);
+  const Fitted fitted = fit_prepared(train, C, settings, outer.threads, {}, outer.memory);
   Matrix cells(1, std::ssize(outer.data.tasks));
   for (Index t = 0; t < cells.cols(); ++t) {
-    const std::vector<Index>& rest = fold.split.rest[static_cast<std::size_t>(t)];
-    cells(0, t) = score_of(decisions_at(fold, fitted.fit, t, rest),
+    const std::vector<Index>& rest = fold.held_out->split.rest[static_cast<std::size_t>(t)];
+    cells(0, t) = score_of(held_out_decisions(fold, fitted.fit, t),
                            outer.data.tasks[static_cast<std::size_t>(t)].y(rest), by_auc);
   }
   return mean_score(cells);
@@ -73,16 +74,18 @@ double test_score(const SearchData& outer, const Fold& fold, const Settings& set
 // LIBSVM with kernel m of the fold at one C: the scores of its tasks.
 Vector libsvm_scores(const Dataset& data, const Fold& fold, Index m, double C, bool by_auc) {
   Vector out(std::ssize(data.tasks));
-  Vector unit = Vector::Zero(std::ssize(fold.train.grams.kernels));
+  const auto& [set, grams] = kernels_of(fold);
+  const Split& split = fold.held_out->split;
+  Vector unit = Vector::Zero(std::ssize(grams.kernels));
   unit[m] = 1;
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
-    const Matrix K = fold.train.grams.tasks[t].kernel(m);
-    const ReferenceRun run = libsvm_on_matrix(K, fold.train.set.y[t], C, libsvm_epsilon);
+    const Matrix K = grams.tasks[t].kernel(m);
+    const ReferenceRun run = libsvm_on_matrix(K, set.y[t], C, libsvm_epsilon);
     const Vector f =
-        cross_decisions(fold.whole[t], fold.split.rest[t], fold.split.train[t], unit, run.beta)
+        cross_decisions(fold.held_out->whole[t], split.rest[t], split.train[t], unit, run.beta)
             .array() +
         run.bias;
-    out[static_cast<Index>(t)] = score_of(f, data.tasks[t].y(fold.split.rest[t]), by_auc);
+    out[static_cast<Index>(t)] = score_of(f, data.tasks[t].y(split.rest[t]), by_auc);
   }
   return out;
 }
@@ -94,7 +97,7 @@ double libsvm_test(const SearchData& inner, const std::vector<Split>& inner_spli
   GramCache cache;
   const std::vector<Fold> inside = make_folds(inner, inner_splits, Normalisation::cosine(), cache);
   std::vector<Index> widths;
-  const std::vector<Kernel>& kernels = inside.front().train.grams.kernels;
+  const std::vector<Kernel>& kernels = kernels_of(inside.front()).grams.kernels;
   for (Index m = 0; m < std::ssize(kernels); ++m)
     if (kernels[static_cast<std::size_t>(m)].kind == Kernel::Kind::gauss) widths.push_back(m);
   const Index Cs = std::ssize(grid.C);
@@ -159,10 +162,8 @@ Outcome run_study(const Study& study) {
     const Dataset training = subset(data, split.train);
     const std::vector<Split> inner_splits = fold_tasks(training, folds, seed);
     const SearchData inner{training, settings, extras, grid.C.back(), Storage::stored, 0};
-    GramCache cache;
-    GridScores scores;
-    scores.score = study.by_auc ? Score::auc : Score::accuracy;
-    score_points(inner, inner_splits, grid, all_points(grid), 0, cache, {}, scores);
+    const GridScores scores =
+        score_grid(inner, inner_splits, grid, study.by_auc ? Score::auc : Score::accuracy);
 
     const SearchData outer{data, settings, extras, grid.C.back(), Storage::stored, 0};
     std::map<Index, Fold> outer_fold;  // by normalisation

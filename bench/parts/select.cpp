@@ -28,12 +28,8 @@ std::vector<Report> part_select(const Options& options) {
       say(fmt::format("select: {}, threads: {}", work.name, thread_count(threads)));
       const Watch watch;
       const SearchData search{data, settings, extras, grid.C.back(), Storage::stored, threads};
-      GramCache cache;
-      scores = {};
-      if (whole)
-        score_points(search, splits, grid, all_points(grid), 0, cache, {}, scores);
-      else
-        score_coarse_to_fine(search, splits, grid, cache, {}, scores);
+      scores =
+          whole ? score_grid(search, splits, grid) : score_coarse_to_fine(search, splits, grid);
       return watch.seconds();
     };
     const Timing timing =

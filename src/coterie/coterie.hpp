@@ -4,7 +4,8 @@
 // The front door: nouns and verbs.
 #include "coterie/data/dataset.hpp"      // Dataset, Samples, make_dataset, cast_into_tasks
 #include "coterie/front/files.hpp"       // read_dataset, read_rows, save, load
-#include "coterie/front/path.hpp"        // trace_path: LambdaPath
+#include "coterie/front/journals.hpp"    // SearchJournal, PathJournal: runs that can be interrupted
+#include "coterie/front/path.hpp"        // trace_path: LambdaPath; resample_path
 #include "coterie/front/run.hpp"         // Run: threads, memory, time limit, progress
 #include "coterie/front/select.hpp"      // select: Selection; grid::paper, grid::best
 #include "coterie/front/train.hpp"       // train: Model; calibrate

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "coterie/data/planted.hpp"
+#include "coterie/data/validation.hpp"
 
 namespace coterie {
 namespace {
@@ -189,6 +190,73 @@ TEST(ResampleTasks, DrawsRowsTogetherAndKeepsTheSizeOfClasses) {
     }
   }
   EXPECT_LT(times.size(), 60u);  // some row is drawn twice
+}
+
+// ---- rows to judge on from a table of their own
+
+TEST(Validation, RowsGoToTheTasksTheyBelongTo) {
+  Matrix X(4, 1), V(3, 1);
+  X << 1, 2, 3, 4;
+  V << 5, 6, 7;
+  const Dataset data = make_dataset(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
+  // One class only, in one of the tasks only.
+  const Validated out =
+      with_validation(data, make_samples(V, {"yes", "yes", "yes"}, {"b", "b", "b"}));
+  EXPECT_EQ(out.data.X.rows(), 7);
+  EXPECT_EQ(out.data.tasks[0], data.tasks[0]);
+  EXPECT_EQ(out.data.tasks[1].rows, (std::vector<Index>{2, 3, 4, 5, 6}));
+  EXPECT_EQ(out.data.tasks[1].y.tail(3), Vector::Ones(3));
+  EXPECT_EQ(out.split.train, (std::vector<std::vector<Index>>{{0, 1}, {0, 1}}));
+  EXPECT_EQ(out.split.rest, (std::vector<std::vector<Index>>{{}, {2, 3, 4}}));
+}
+
+TEST(Validation, ClassesOfManyTasks) {
+  Matrix X(6, 1);
+  X << 1, 2, 3, 4, 5, 6;
+  const std::vector<std::string> labels = {"x", "y", "z", "x", "y", "z"};
+  for (const bool parts : {false, true}) {
+    std::vector<std::string> tasks, one;
+    if (parts) {
+      tasks = {"p", "p", "p", "p", "p", "p"};
+      one = {"p"};
+    }
+    const Samples row = make_samples(Matrix::Constant(1, 1, 9.0), {"y"}, one);
+    const Dataset pairs = make_dataset(X, labels, tasks, Casting::one_vs_one);  // x|y, x|z, y|z
+    const Validated of_pairs = with_validation(pairs, row);
+    EXPECT_EQ(of_pairs.split.rest, (std::vector<std::vector<Index>>{{4}, {}, {4}}));
+    EXPECT_EQ(of_pairs.data.tasks[0].y[4], 1);
+    EXPECT_EQ(of_pairs.data.tasks[2].y[4], -1);
+    const Validated rests =
+        with_validation(make_dataset(X, labels, tasks, Casting::one_vs_rest), row);
+    EXPECT_EQ(rests.split.rest, (std::vector<std::vector<Index>>{{6}, {6}, {6}}));
+    EXPECT_EQ(rests.data.tasks[0].y[6], -1);
+    EXPECT_EQ(rests.data.tasks[1].y[6], 1);
+  }
+}
+
+TEST(Validation, SaysWhatIsWrong) {
+  Matrix X(4, 1);
+  X << 1, 2, 3, 4;
+  const Dataset data = make_dataset(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
+  const auto message = [&](const Samples& rows) -> std::string {
+    try {
+      with_validation(data, rows);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Matrix one = Matrix::Ones(1, 1);
+  EXPECT_EQ(message(make_samples(one, {"yes"}, {"c"})),
+            "`validation` has the task 'c', which the data does not have.");
+  EXPECT_EQ(message(make_samples(one, {"yes"})), "`validation` has no tasks, and the data has.");
+  EXPECT_EQ(message(make_samples(one, {"maybe"}, {"a"})),
+            "`validation` has the label 'maybe' in the task 'a', which the data does not have.");
+  EXPECT_EQ(message(make_samples(one, {"yes"}, {"a"}, {"other"})),
+            "`validation` has the features other; the data has f1. Give it the same, in the same "
+            "order.");
+  EXPECT_EQ(message(make_samples(Matrix(0, 1), {}, {}, {"f1"})),
+            "`validation` has no rows; there is nothing to judge on.");
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // The verbs, each against the pieces it is made of.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/planted.hpp"
-#include "coterie/front/path.hpp"
-#include "coterie/front/select.hpp"
+#include "coterie/front/journals.hpp"
+#include "coterie/io/journal.hpp"
+#include "coterie/math/parallel.hpp"
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/verify.hpp"
 
@@ -95,6 +97,130 @@ TEST(Front, ModelsOfThePathAreItsPoints) {
   const TraceSettings held{.hold_out = 0.3};
   const LambdaPath other = trace_path(data, settings, held);
   EXPECT_TRUE(verify(model_at(other.points[1], data, settings, held), data).holds());
+}
+
+// Points of many tasks do not keep their pair duals: the model's are found again, from the point.
+TEST(Front, ModelsOfThePathFindPairDualsThatWereNotKept) {
+  const Dataset data = planted_data();
+  const Settings settings = small;
+  const TraceSettings trace;
+  const Fold fold = path_fold(data, settings, trace);
+  const LambdaPath path = trace_path(fold, data, settings, trace);
+  PathPoint point = path.points[path.points.size() / 2];
+  const Model kept = model_at(point, fold, data, settings);
+  EXPECT_EQ(kept, model_at(point, data, settings));
+  point.fit.nu = Matrix(0, 3);
+  const Model found = model_at(point, fold, data, settings);
+  EXPECT_EQ(found.groups, kept.groups);
+  EXPECT_TRUE(verify(found, data).holds());
+  EXPECT_EQ(found.certificate.status, to_string(Status::converged));
+}
+
+// Scores on rows of their own are those of models that a user would train on the data and evaluate on them.
+TEST(Front, SelectsByRowsOfTheirOwn) {
+  Samples all = plant_groups({.tasks = 4, .groups = 2, .samples = 40}).samples;
+  const RowSplit parts = split_samples(all, 0.6, 3);
+  const Samples rows = select_rows(all, parts.rest);
+  const Dataset data = cast_into_tasks(select_rows(all, parts.train), Casting::binary);
+  const Grid grid = parse_grid({"0.5,2", "0,0.3max,inf", "1", "cosine,variance"});
+  SelectSettings how{.settings = small, .validation = rows};
+  how.settings.scale = Scale::standard;
+  how.settings.tolerance = 1e-8;
+  const Selection best = select(data, grid, how);
+  EXPECT_EQ(best.judged_by, fmt::format("{} rows to judge on", rows.X.rows()));
+  EXPECT_EQ(best.ranked.size(), 12u);
+  for (const Ranked& one : best.ranked) {
+    const Evaluation e = evaluate(train(data, settings_at(how.settings, grid, one.point)), rows);
+    EXPECT_NEAR(one.score, e.mean.accuracy, 1e-12);
+  }
+  EXPECT_EQ(best.model(), train(data, best.settings));  // nobody trains on them
+  how.hold_out = 0.3;
+  EXPECT_THROW(select(data, grid, how), InputError);
+}
+
+// Stopped after some rows or points, and gone on with in a new journal of the same file: the same bits, and nothing done twice.
+TEST(Front, SearchesGoOnWhereTheyWereStopped) {
+  const std::string file = ::testing::TempDir() + "front_search.journal";
+  const Dataset data = planted_data();
+  const Grid grid = parse_grid({"0.5,2", "0,0.3max,inf", "1,2", "cosine"});
+  const SelectSettings how{.settings = small, .folds = 3};
+  const Selection whole = select(data, grid, how);
+  coterie::Run stop{.threads = 1};
+  stop.share = [](Index done, Index) { return done < 5; };
+  {
+    SearchJournal journal(file, Resume::no, data, grid, how);
+    EXPECT_TRUE(select(data, grid, how, stop, {}, journal.hooks()).scores.stopped);
+    EXPECT_EQ(journal.earlier(), 0);
+    EXPECT_EQ(journal.rows(), 5);
+  }
+  SelectSettings other = how;
+  other.seed = 2;
+  EXPECT_THROW(SearchJournal(file, Resume::yes, data, grid, other), InputError);
+  SearchJournal journal(file, Resume::yes, data, grid, how);
+  EXPECT_EQ(journal.earlier(), 5);
+  const Selection resumed = select(data, grid, how, {}, {}, journal.hooks());
+  EXPECT_EQ(journal.rows(), 12);  // 3 folds, 2 C, 2 norms
+  EXPECT_EQ(resumed.scores.cells, whole.scores.cells);
+  EXPECT_EQ(resumed.scores.fits, whole.scores.fits);
+  EXPECT_EQ(resumed.model(), whole.model());
+  journal.remove();
+  EXPECT_FALSE(Journal::exists(file));
+}
+
+TEST(Front, PathsGoOnWhereTheyWereStopped) {
+  const std::string file = ::testing::TempDir() + "front_path.journal";
+  const Dataset data = planted_data();
+  const TraceSettings trace{.hold_out = 0.25};
+  const LambdaPath whole = trace_path(data, small, trace);
+  coterie::Run stop{.threads = 1};
+  stop.share = [](Index done, Index) { return done < 7; };
+  {
+    PathJournal journal(file, Resume::no, data, small, trace);
+    EXPECT_TRUE(trace_path(data, small, trace, stop, {}, journal.hooks()).stopped);
+    EXPECT_GE(journal.records(), 7);
+  }
+  EXPECT_THROW(PathJournal(file, Resume::yes, data, small, {}), InputError);
+  PathJournal journal(file, Resume::yes, data, small, trace);
+  EXPECT_GE(journal.earlier(), 7);
+  const Fold fold = path_fold(data, small, trace);
+  const LambdaPath resumed = trace_path(fold, data, small, trace, {}, {}, journal.hooks());
+  ASSERT_EQ(resumed.points.size(), whole.points.size());
+  for (std::size_t k = 0; k < whole.points.size(); ++k) {
+    EXPECT_EQ(resumed.points[k].lambda, whole.points[k].lambda);
+    EXPECT_EQ(resumed.points[k].fit.theta, whole.points[k].fit.theta);
+    EXPECT_EQ(resumed.points[k].held_out_accuracy, whole.points[k].held_out_accuracy);
+  }
+  const Stability first =
+      resample_path(fold, resumed, data, small, trace, 3, {}, {}, journal.resample_hooks());
+  Index computed = 0;
+  StabilityHooks again = journal.resample_hooks();
+  again.keep = [&](Index, const ResampledPath&) { ++computed; };
+  EXPECT_EQ(first.resamples,
+            resample_path(fold, resumed, data, small, trace, 3, {}, {}, again).resamples);
+  EXPECT_EQ(computed, 3);  // the journal gives back what it had when it was opened
+  journal.remove();
+}
+
+// Fits that run side by side each have pair duals of their own, and a path keeps its points.
+TEST(Front, MemoryOfPairsCountsForEveryThread) {
+  const Dataset data = planted_data(40);
+  const coterie::Run run{.threads = 2, .memory_bytes = 1e9};
+  const MemoryPlan plan = plan_fit(data, small, run);
+  EXPECT_EQ(plan.pairs, 8.0 * 780 * (6 * 3 + 12));
+  EXPECT_EQ(kernels_beside(plan, 1000, {.threads = 1}), plan.kernels - 1000);
+  if (thread_count(2) < 2) GTEST_SKIP() << "needs two cores";
+  EXPECT_EQ(kernels_beside(plan, 1000, run), plan.kernels - 1000 - plan.pairs);
+  EXPECT_THROW(kernels_beside(plan, plan.kernels, run), InputError);
+  // Enough for one fit, and not for a second beside it.
+  const double least = 1e9 - plan.kernels + plan.pairs / 2;
+  const Grid grid = parse_grid({"1", "0.3max", "1", "cosine"});
+  const SelectSettings how{.settings = small};
+  EXPECT_NO_THROW(train(data, small, {.threads = 2, .memory_bytes = least}));
+  EXPECT_THROW(check_search(data, grid, how, {.threads = 2, .memory_bytes = least}), InputError);
+  EXPECT_NO_THROW(
+      check_search(data, grid, how, {.threads = 2, .memory_bytes = least + plan.pairs}));
+  EXPECT_THROW(check_path_memory(data, small, {}, {.threads = 2, .memory_bytes = least}),
+               InputError);
 }
 
 TEST(Front, PredictsLabelsScoresAndProbabilities) {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "coterie/data/fingerprint.hpp"
 
@@ -28,16 +29,41 @@ void check_trace(const Settings& settings, const TraceSettings& trace) {
   if (trace.hold_out) inside(*trace.hold_out, "hold_out");
 }
 
-Split path_split(const Dataset& data, const TraceSettings& trace) {
-  if (trace.hold_out) return hold_out_tasks(data, *trace.hold_out, trace.seed);
-  Split all;
-  for (const Task& task : data.tasks) {
-    all.train.emplace_back(static_cast<std::size_t>(task.size()));
-    std::iota(all.train.back().begin(), all.train.back().end(), Index{0});
-    all.rest.emplace_back();
-  }
-  return all;
+namespace {
+
+// Bytes that kernel values of the fits may take: half of what is left beside the points that are kept, with their pair duals where those are
+// small, and beside the pair duals of fits that run side by side.
+double kernel_memory(const Dataset& data, const Settings& settings, const TraceSettings& trace,
+                     const Run& run, const Extras& extras) {
+  const MemoryPlan plan = plan_fit(data, settings, run, extras);
+  const Index tasks = std::ssize(data.tasks);
+  const Index kernels = std::ssize(settings.kernels.list());
+  const Index pairs =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<Index>(extras.graph.size());
+  Index numbers = tasks * (kernels + 3) + (keeps_pair_duals(pairs, kernels) ? pairs * kernels : 0);
+  for (const Task& task : data.tasks) numbers += task.size();
+  const double points = 8 * expected_points(trace.path, tasks) * static_cast<double>(numbers);
+  return 0.5 * kernels_beside(plan, points, run);
 }
+
+Run without_notes(Run run) {  // who walked the path has been told
+  run.note = {};
+  return run;
+}
+
+Settings at_point(const Settings& given, const PathPoint& point) {
+  Settings settings = in_full(given);
+  settings.lambda = point.lambda;
+  return settings;
+}
+
+// A point of rows that were not held out is of rows that nobody has as a file: the model is of all rows, at the same lambda.
+Model model_of_all(const PathPoint& point, const Dataset& data, const Settings& settings,
+                   const Run& run, const Extras& extras) {
+  return train(data, at_point(settings, point), run, extras);
+}
+
+}  // namespace
 
 Fold path_fold(const Dataset& data, const Settings& given, const TraceSettings& trace,
                const Run& run, const Extras& extras) {
@@ -46,44 +72,71 @@ Fold path_fold(const Dataset& data, const Settings& given, const TraceSettings& 
   check_dataset(data);
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, run.threads};
   search.storage = storage_within(search, 1, 0.5 * memory_budget(run));
+  if (!trace.hold_out) return {prepare(data, settings, extras, run.threads, search.storage)};
   GramCache cache;
-  return std::move(
-      make_folds(search, {path_split(data, trace)}, settings.normalise, cache).front());
+  const Split split = hold_out_tasks(data, *trace.hold_out, trace.seed);
+  return std::move(make_folds(search, {split}, settings.normalise, cache).front());
 }
 
 LambdaPath trace_path(const Dataset& data, const Settings& given, const TraceSettings& trace,
-                      const Run& run, const Extras& extras) {
+                      const Run& run, const Extras& extras, const PathHooks& hooks) {
   const Settings settings = in_full(given);
-  PathHooks hooks;
-  if (run.share)
-    hooks.progress = [&](Index points, double, double left) {
-      return run.share(points, points + static_cast<Index>(left));
-    };
   return trace_path(path_fold(data, settings, trace, run, extras), data, settings, trace, run,
                     extras, hooks);
 }
 
-double path_memory(const Dataset& data, const Settings& settings, const Run& run,
-                   const Extras& extras) {
-  return 0.5 * plan_fit(data, settings, run, extras).kernels;
+void check_path_memory(const Dataset& data, const Settings& settings, const TraceSettings& trace,
+                       const Run& run, const Extras& extras) {
+  kernel_memory(data, settings, trace, run, extras);
 }
 
 LambdaPath trace_path(const Fold& fold, const Dataset& data, const Settings& settings,
                       const TraceSettings& trace, const Run& run, const Extras& extras,
                       const PathHooks& hooks) {
   PathSettings how = trace.path;
-  how.memory = path_memory(data, settings, run, extras);
-  return walk_path(fold, data, settings, how, run.threads, hooks);
+  how.memory = kernel_memory(data, settings, trace, run, extras);
+  PathHooks own = hooks;
+  if (!own.progress && run.share)
+    own.progress = [&](Index points, double, double left) {
+      return run.share(points, points + static_cast<Index>(left));
+    };
+  return walk_path(fold, data, settings, how, run.threads, own);
 }
 
-Model model_at(const PathPoint& point, const Dataset& data, const Settings& given,
+Model model_at(const PathPoint& point, const Dataset& data, const Settings& settings,
                const TraceSettings& trace, const Run& run, const Extras& extras) {
-  Settings settings = in_full(given);
-  settings.lambda = point.lambda;
-  // The point is of the rows that were not held out, which nobody has as a file: the model is of all rows, at the same lambda.
-  if (trace.hold_out) return train(data, settings, run, extras);
-  const Prepared prepared = prepare(data, settings, extras, run.threads);
-  return make_model(prepared, settings, Fitted{point.fit, point.lambda, 0, 0}, fingerprint(data));
+  if (trace.hold_out) return model_of_all(point, data, settings, run, extras);
+  return model_at(point, Fold{prepare(data, settings, extras, run.threads)}, data, settings, trace,
+                  run, extras);
+}
+
+Model model_at(const PathPoint& point, const Fold& fold, const Dataset& data,
+               const Settings& settings, const TraceSettings& trace, const Run& run,
+               const Extras& extras) {
+  if (fold.held_out) return model_of_all(point, data, settings, run, extras);
+  const Settings full = at_point(settings, point);
+  const Prepared& prepared = kernels_of(fold);
+  Fitted fitted{point.fit, point.lambda, 0, 0};
+  const bool paired = point.lambda > 0 && std::isfinite(point.lambda);
+  if (paired && point.fit.nu.rows() < std::ssize(prepared.set.graph))  // they were not kept
+    fitted.fit = fit(joint_problem(prepared, prepared.set.C, point.lambda, full.norm),
+                     fit_settings_of(full, run.threads,
+                                     kernel_memory(data, full, trace, without_notes(run), extras)),
+                     watched(run), {point.fit.theta, point.fit.alpha, {}});
+  return make_model(prepared, full, fitted, fingerprint(data));
+}
+
+Stability resample_path(const Fold& fold, const LambdaPath& path, const Dataset& data,
+                        const Settings& settings, const TraceSettings& trace, Index resamples,
+                        const Run& run, const Extras& extras, const StabilityHooks& hooks) {
+  double smallest = trace.path.smallest;  // of the path, but for its end at 0
+  for (const PathPoint& point : path.points)
+    if (point.lambda > 0 && std::isfinite(point.lambda)) smallest = point.lambda / path.lambda_max;
+  StabilityHooks own = hooks;
+  if (!own.progress) own.progress = run.share;
+  return resample_paths(fold, settings, std::min(smallest, 0.5), kPointsOfResample, resamples,
+                        trace.seed, run.threads, own,
+                        kernel_memory(data, settings, trace, without_notes(run), extras));
 }
 
 }  // namespace coterie

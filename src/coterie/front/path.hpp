@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "coterie/front/train.hpp"
-#include "coterie/search/merge_tree.hpp"
+#include "coterie/search/stability.hpp"
 
 namespace coterie {
 
@@ -15,29 +15,36 @@ struct TraceSettings {
   std::uint64_t seed = 1;
 };
 
-// Who is trained on and who is held out: nobody, unless a share is asked for.
-Split path_split(const Dataset& data, const TraceSettings& trace);
-
-// What a path walks on: a training side with its kernels, and the samples that are held out.
-Fold path_fold(const Dataset& data, const Settings& settings, const TraceSettings& trace,
-               const Run& run = {}, const Extras& extras = {});
+void check_trace(const Settings& settings, const TraceSettings& trace);  // throws InputError
 
 LambdaPath trace_path(const Dataset& data, const Settings& settings,
                       const TraceSettings& trace = {}, const Run& run = {},
-                      const Extras& extras = {});
-// The same on a fold that is at hand; `hooks` keep points and give back those of an earlier run.
+                      const Extras& extras = {}, const PathHooks& hooks = {});
+
+// The same in steps, for who wants more of it than the path. What it walks on: everything, or the rows that are not held out.
+Fold path_fold(const Dataset& data, const Settings& settings, const TraceSettings& trace = {},
+               const Run& run = {}, const Extras& extras = {});
+// Throws InputError when memory has no room for it. Notes when memory is short.
+void check_path_memory(const Dataset& data, const Settings& settings, const TraceSettings& trace,
+                       const Run& run = {}, const Extras& extras = {});
+// `hooks` keep points and give back those of an earlier run (front/journals.hpp).
 LambdaPath trace_path(const Fold& fold, const Dataset& data, const Settings& settings,
-                      const TraceSettings& trace, const Run& run, const Extras& extras,
-                      const PathHooks& hooks);
-
-// Bytes that kernel values of the fits of a path may take.
-double path_memory(const Dataset& data, const Settings& settings, const Run& run,
-                   const Extras& extras);
-
-void check_trace(const Settings& settings, const TraceSettings& trace);  // throws InputError
+                      const TraceSettings& trace, const Run& run = {}, const Extras& extras = {},
+                      const PathHooks& hooks = {});
 
 // The model at a point of the path, which has been solved already.
 Model model_at(const PathPoint& point, const Dataset& data, const Settings& settings,
                const TraceSettings& trace = {}, const Run& run = {}, const Extras& extras = {});
+// The same where the fold that was walked is at hand, whose kernels are prepared.
+Model model_at(const PathPoint& point, const Fold& fold, const Dataset& data,
+               const Settings& settings, const TraceSettings& trace = {}, const Run& run = {},
+               const Extras& extras = {});
+
+// Paths of resamples of the fold's training side, each down to where `path` ends, at so many points: how stable its groups are.
+inline constexpr Index kPointsOfResample = 40;
+Stability resample_path(const Fold& fold, const LambdaPath& path, const Dataset& data,
+                        const Settings& settings, const TraceSettings& trace, Index resamples,
+                        const Run& run = {}, const Extras& extras = {},
+                        const StabilityHooks& hooks = {});
 
 }  // namespace coterie

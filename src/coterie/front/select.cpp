@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "coterie/data/validation.hpp"
 #include "coterie/mtmkl/range.hpp"
-#include "coterie/search/method_scores.hpp"
 
 namespace coterie {
 
@@ -36,7 +36,8 @@ SearchData search_data(const Dataset& data, const Settings& settings, const Extr
   search.storage = storage_within(search, folds, 0.5 * memory_budget(run));
   Settings largest = settings;  // what is too large is said before the search
   largest.C = grid.C.back();
-  search.memory = 0.5 * plan_fit(data, largest, run, extras).kernels;
+  const MemoryPlan plan = plan_fit(data, largest, run, extras);
+  search.memory = 0.5 * kernels_beside(plan, 0, run);
   if (!settings.method->is_linear()) return search;
   const double bytes = static_cast<double>(folds) * linear_bytes(data, settings);
   if (bytes > memory_budget(run))
@@ -47,17 +48,24 @@ SearchData search_data(const Dataset& data, const Settings& settings, const Extr
   return search;
 }
 
-// Tasks without a score on any fold: no held-out part of theirs has both classes.
+// Tasks without a score on any fold.
 void note_unjudged(const GridScores& scores, const Run& run) {
   const Matrix& cells = scores.cells.begin()->second;  // what is undefined depends on labels alone
   Index unjudged = 0;
   for (Index t = 0; t < cells.cols(); ++t)
     unjudged += std::ranges::all_of(cells.col(t), [](double value) { return std::isnan(value); });
+  const bool by_class = scores.score == Score::balanced_accuracy || scores.score == Score::auc;
   if (unjudged > 0 && run.note)
     run.note(
         fmt::format("{} of {} tasks had no part in the choice: no held-out part of theirs has "
-                    "both classes.",
-                    unjudged, cells.cols()));
+                    "{}.",
+                    unjudged, cells.cols(), by_class ? "both classes" : "rows"));
+}
+
+std::string judged_by(const SelectSettings& how) {
+  if (how.validation) return fmt::format("{} rows to judge on", how.validation->X.rows());
+  return how.hold_out ? fmt::format("about {:.4g} % of the rows held out", 100 * *how.hold_out)
+                      : fmt::format("{}-fold cross-validation", how.folds);
 }
 
 }  // namespace
@@ -82,6 +90,15 @@ void check_selection(const SelectSettings& how) {
         fmt::format("`search` coarse goes along C and lambda, which `method` {} has not; it "
                     "needs `search` grid.",
                     settings.method->name));
+  if (how.hold_out && how.validation)
+    throw InputError("`hold_out` and `validation` are both given; choose one.");
+  const std::vector<Kernel> kernels = settings.kernels.list();
+  if (how.validation && std::ranges::any_of(kernels, [](const Kernel& kernel) {
+        return kernel.kind == Kernel::Kind::precomputed;
+      }))
+    throw InputError(
+        "`validation`: precomputed kernels have no values for its rows. Use `folds` or `hold_out`, "
+        "or other `kernels`.");
   if (how.hold_out && !(*how.hold_out > 0 && *how.hold_out < 1))
     throw InputError(fmt::format("`hold_out` is {}; it must be between 0 and 1.", *how.hold_out));
 }
@@ -91,12 +108,17 @@ void check_search(const Dataset& data, const Grid& grid, const SelectSettings& h
   check_selection(how);
   check_dataset(data);
   check_grid(how.settings, grid, data, extras);
-  search_data(data, how.settings, extras, grid, std::ssize(splits_of(data, how)), run);
+  const SearchedRows rows = searched_rows(data, how);
+  search_data(rows.in(data), how.settings, extras, grid, std::ssize(rows.splits), run);
 }
 
-std::vector<Split> splits_of(const Dataset& data, const SelectSettings& settings) {
-  if (settings.hold_out) return {hold_out_tasks(data, *settings.hold_out, settings.seed)};
-  return fold_tasks(data, settings.folds, settings.seed);
+SearchedRows searched_rows(const Dataset& data, const SelectSettings& settings) {
+  if (settings.validation) {
+    Validated validated = with_validation(data, *settings.validation);
+    return {{std::move(validated.split)}, std::move(validated.data)};
+  }
+  if (settings.hold_out) return {{hold_out_tasks(data, *settings.hold_out, settings.seed)}};
+  return {fold_tasks(data, settings.folds, settings.seed)};
 }
 
 Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& how, const Run& run,
@@ -106,9 +128,7 @@ Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& 
   out.score = how.score;
   out.coarse = how.coarse;
   out.one_se = how.one_se;
-  out.judged_by = how.hold_out
-                      ? fmt::format("about {:.4g} % of the rows held out", 100 * *how.hold_out)
-                      : fmt::format("{}-fold cross-validation", how.folds);
+  out.judged_by = judged_by(how);
   SelectSettings full = how;
   full.settings.method = wanted.method;
   full.settings = in_full(full.settings);
@@ -117,21 +137,15 @@ Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& 
   Run quiet = run;
   quiet.note = {};
   check_search(data, out.grid, full, quiet, extras);
-  const std::vector<Split> splits = splits_of(data, how);
+  const SearchedRows rows = searched_rows(data, how);
   const SearchData search =
-      search_data(data, settings, extras, out.grid, std::ssize(splits), quiet);
+      search_data(rows.in(data), settings, extras, out.grid, std::ssize(rows.splits), quiet);
 
   if (run.phase) run.phase(Work::searching);
   SearchHooks own = hooks;
   if (!own.progress) own.progress = run.share;
-  out.scores.score = how.score;
-  GramCache cache;
-  if (!settings.method->walks_lambda())
-    score_method(search, splits, out.grid, own, out.scores);
-  else if (how.coarse)
-    score_coarse_to_fine(search, splits, out.grid, cache, own, out.scores);
-  else
-    score_points(search, splits, out.grid, all_points(out.grid), 0, cache, own, out.scores);
+  out.scores = (how.coarse ? score_coarse_to_fine : score_grid)(search, rows.splits, out.grid,
+                                                                how.score, own);
   if (out.scores.stopped) return out;
 
   out.ranked = rank_points(out.scores);

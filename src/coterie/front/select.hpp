@@ -15,6 +15,8 @@ struct SelectSettings {
   Settings settings = {};  // those that the grid does not choose; its method is the grid's
   Index folds = 5;
   std::optional<double> hold_out = {};  // share of the rows, instead of folds
+  std::optional<Samples> validation =
+      {};  // rows to judge on, instead of folds, which nobody trains on
   Score score = Score::accuracy;
   bool coarse = false;  // coarse to fine along C and lambda, instead of all points
   bool one_se = false;  // the strongest sharing within one standard error of the best
@@ -45,8 +47,14 @@ Grid paper();
 Grid best();
 }  // namespace grid
 
-// Folds of the rows, or one part that is held out.
-std::vector<Split> splits_of(const Dataset& data, const SelectSettings& settings);
+// What a search runs on: the data in folds, or in one part that is trained on and one that is held out. Rows to judge on that are given
+// stand behind those of the data.
+struct SearchedRows {
+  std::vector<Split> splits;
+  std::optional<Dataset> joined = {};
+  const Dataset& in(const Dataset& data) const { return joined ? *joined : data; }
+};
+SearchedRows searched_rows(const Dataset& data, const SelectSettings& settings);
 
 // Throws InputError for what cannot be searched: settings, points of the grid, memory. Notes when memory is short.
 void check_selection(const SelectSettings& settings);  // without data

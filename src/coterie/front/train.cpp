@@ -8,6 +8,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
 #include "coterie/io/machine.hpp"
+#include "coterie/math/parallel.hpp"
 #include "coterie/model/calibrate.hpp"
 #include "coterie/search/cross_validation.hpp"
 
@@ -67,6 +68,18 @@ MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& ru
   if (run.kept) run.kept(plan.keeps_all());
   if (!plan.keeps_all() && run.note) run.note(room_text(plan, budget));
   return plan;
+}
+
+double kernels_beside(const MemoryPlan& plan, double kept, const Run& run) {
+  const double workers = thread_count(run.threads);
+  const double left = plan.kernels - kept - (workers - 1) * plan.pairs;
+  if (left >= 0) return left;
+  throw InputError(fmt::format(
+      "fits on {} threads may need {} of memory beside what one of them needs ({} for pairs of "
+      "tasks, {} for what is kept), and of {} there are {} left. Raise `memory`, or use fewer "
+      "threads, tasks or kernels.",
+      workers, bytes_text(plan.kernels - left), bytes_text((workers - 1) * plan.pairs),
+      bytes_text(kept), bytes_text(memory_budget(run)), bytes_text(plan.kernels)));
 }
 
 Trained train_in_detail(Dataset data, const Settings& given, const Run& run, const Extras& extras) {

@@ -27,6 +27,10 @@ Trained train_in_detail(Dataset data, const Settings& settings, const Run& run =
 MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& run = {},
                     const Extras& extras = {});
 
+// Of what a plan leaves for kernel values, what remains where so many more bytes are kept and fits run side by side on all threads, each
+// with pair duals of its own. Throws InputError when nothing does.
+double kernels_beside(const MemoryPlan& plan, double kept, const Run& run);
+
 // Says which kernels have no tail for their divisor, if there are any.
 void note_bounded(const Grams& grams, const Settings& settings, const Run& run);
 

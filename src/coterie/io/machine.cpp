@@ -1,5 +1,6 @@
 #include "coterie/io/machine.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,5 +18,20 @@ double memory_of_machine() {
 }
 
 double memory_for_tables() { return 0.75 * memory_of_machine(); }
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
+void return_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
 
 }  // namespace coterie

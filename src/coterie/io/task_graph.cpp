@@ -99,4 +99,14 @@ std::vector<TaskLink> read_task_graph(const std::string& path,
   return links;
 }
 
+TaskGraph read_task_graph(const std::string& path, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  TaskGraph graph;
+  for (const TaskLink& link : read_task_graph(path, names))
+    if (link.weight > 0)
+      graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
+  return graph;
+}
+
 }  // namespace coterie

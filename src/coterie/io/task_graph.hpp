@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "coterie/math/types.hpp"
+#include "coterie/data/dataset.hpp"
+#include "coterie/mtmkl/problem.hpp"
 
 namespace coterie {
 
@@ -17,5 +18,7 @@ struct TaskLink {
 // CSV or TSV with the columns task_a, task_b and, optionally, weight (default 1). A pair may occur once, in either order.
 std::vector<TaskLink> read_task_graph(const std::string& path,
                                       const std::vector<std::string>& task_names);
+// The same over the tasks of the data, as the solver takes it: without pairs of weight 0.
+TaskGraph read_task_graph(const std::string& path, const Dataset& data);
 
 }  // namespace coterie

@@ -29,6 +29,12 @@ struct Lambda {
     return lambda;
   }
   static Lambda infinite() { return {std::numeric_limits<double>::infinity()}; }
+  // What it is for a problem of this lambda_max. Where that is 0, every positive lambda fuses all tasks (a single kernel, for one), and
+  // so does every positive share: it is infinite.
+  double at(double lambda_max) const {
+    if (!relative) return value;
+    return lambda_max == 0 && value > 0 ? infinite().value : value * lambda_max;
+  }
   static Lambda from(std::string_view text);  // throws InputError for other text
   bool operator==(const Lambda&) const = default;
 };

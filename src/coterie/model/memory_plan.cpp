@@ -68,10 +68,10 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
   }
   const double rows = static_cast<double>(data.X.rows());
   const double free = std::min(largest, static_cast<double>(kMostFree));
-  plan.fixed += program + needs.others +
+  plan.pairs = number * needs.edges * (copies_of_pairs * M + numbers_of_pair);
+  plan.fixed += program + needs.others + plan.pairs +
                 workers * (per_thread + number * matrices_of_newton * free * free) +
-                number * copies_of_data * static_cast<double>(data.X.size()) +
-                number * needs.edges * (copies_of_pairs * M + numbers_of_pair);
+                number * copies_of_data * static_cast<double>(data.X.size());
   // Every block of columns has its own copy of the data; distances may need it centred, and a moment ago there was one more.
   std::map<std::vector<Index>, double> copies;
   double precomputed = 0;

@@ -11,7 +11,9 @@
 namespace coterie {
 
 struct MemoryPlan {
-  double fixed = 0;    // bytes: data, model, pair duals, work space, the program itself
+  double fixed = 0;  // bytes: data, model, pair duals, work space, the program itself
+  double pairs =
+      0;  // of these, bytes for pairs of tasks: every fit that runs beside another has as many
   double least = 0;    // bytes for kernel values without which nothing goes
   double all = 0;      // bytes of the kernel values if every sample mattered
   double kernels = 0;  // bytes that kernel values may take beyond that: what the budget leaves

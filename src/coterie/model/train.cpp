@@ -147,12 +147,10 @@ Fitted fit_prepared(const Prepared& prepared, const std::vector<Vector>& C,
     } catch (const Stopped&) {
       common.status = Status::stopped;
     }
-    problem.lambda = choice.value * fitted.lambda_max;
+    problem.lambda = choice.at(fitted.lambda_max);
     check_penalty(prepared.set.graph, problem.lambda, names_in(prepared.set.data.tasks));
-    // Stopped: what is there is still a feasible answer, of the problem with lambda = inf. And where every positive lambda fuses all
-    // tasks (a single kernel, for one), that problem is the answer.
-    const bool always_fused = fitted.lambda_max == 0 && choice.value > 0;
-    if (common.status == Status::stopped || always_fused) {
+    // Stopped: what is there is still a feasible answer, of the problem with lambda = inf.
+    if (common.status == Status::stopped || std::isinf(problem.lambda)) {
       fitted.lambda = infinite;
       fitted.fit = std::move(common);
       return fitted;

@@ -41,6 +41,23 @@ std::set<Index> steps_of(Index count, Index step) {
   return out;
 }
 
+// Mean over folds of how much better the fold's own best point is than the point at `place`, of scores as points x (fold, task).
+double mean_optimism(const Matrix& values, const std::vector<std::pair<Index, Index>>& cells,
+                     Index folds, Index place) {
+  double sum = 0;
+  Index judged = 0;
+  for (Index k = 0; k < folds; ++k) {
+    Vector weight = Vector::Zero(values.cols());
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      if (cells[c].first == k) weight[static_cast<Index>(c)] = 1;
+    if (weight.sum() == 0) continue;
+    const Vector mean = values * weight / weight.sum();
+    sum += mean.maxCoeff() - mean[place];
+    ++judged;
+  }
+  return sum / static_cast<double>(judged);
+}
+
 }  // namespace
 
 std::vector<Ranked> rank_points(const GridScores& scores) {
@@ -116,21 +133,9 @@ Confidence judge_choice(const GridScores& scores, const std::vector<Ranked>& ran
   out.chosen_again /= static_cast<double>(std::max<Index>(1, resamples));
   out.near /= static_cast<double>(std::max<Index>(1, resamples));
 
-  out.optimism = std::numeric_limits<double>::quiet_NaN();
-  if (shape.rows() < 2) return out;
   const auto place = static_cast<Index>(std::ranges::find(points, chosen) - points.begin());
-  double sum = 0;
-  Index folds = 0;
-  for (Index k = 0; k < shape.rows(); ++k) {
-    Vector weight = Vector::Zero(values.cols());
-    for (std::size_t c = 0; c < cells.size(); ++c)
-      if (cells[c].first == k) weight[static_cast<Index>(c)] = 1;
-    if (weight.sum() == 0) continue;
-    const Vector mean = values * weight / weight.sum();
-    sum += mean.maxCoeff() - mean[place];
-    ++folds;
-  }
-  out.optimism = sum / static_cast<double>(folds);
+  out.optimism = shape.rows() < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                  : mean_optimism(values, cells, shape.rows(), place);
   return out;
 }
 
@@ -153,21 +158,22 @@ std::vector<GridPoint> refine(const Grid& grid, const Steps& steps,
   return {out.begin(), out.end()};
 }
 
-void score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
-                          const Grid& grid, GramCache& cache, const SearchHooks& hooks,
-                          GridScores& scores) {
+GridScores score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
+                                const Grid& grid, Score score, const SearchHooks& hooks) {
   // Plateaus are wide in lambda, so the best few points may all lie on one of them: one of each C is looked at.
   constexpr std::size_t best_rows = 4;
+  GridSearch rounds(search, splits, grid, score, hooks);
+  const GridScores& scores = rounds.scores();
   std::vector<GridPoint> around;
   Steps steps{2, 4};
-  for (Index round = 0;; ++round) {
+  for (;;) {
     std::vector<GridPoint> points;
     for (const GridPoint& point : refine(grid, steps, around))
       if (!scores.cells.contains(point)) points.push_back(point);
     const bool finest = steps.C == 1 && steps.lambda == 1;
-    if (points.empty() && finest) return;
-    score_points(search, splits, grid, points, round, cache, hooks, scores);
-    if (scores.stopped) return;
+    if (points.empty() && finest) return scores;
+    rounds.score(points);
+    if (scores.stopped) return scores;
     around.clear();
     for (const Ranked& one : rank_points(scores)) {
       const auto same_row = [&](const GridPoint& p) {

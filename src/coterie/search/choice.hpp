@@ -45,8 +45,8 @@ std::vector<GridPoint> refine(const Grid& grid, const Steps& steps,
 
 // Scores every second C and every fourth lambda, then finer steps around the best point of each of the best four C, until nothing better
 // turns up. It finds the best point of a smooth landscape; one of many peaks may hide from it.
-void score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
-                          const Grid& grid, GramCache& cache, const SearchHooks& hooks,
-                          GridScores& scores);
+GridScores score_coarse_to_fine(const SearchData& search, const std::vector<Split>& splits,
+                                const Grid& grid, Score score = Score::accuracy,
+                                const SearchHooks& hooks = {});
 
 }  // namespace coterie

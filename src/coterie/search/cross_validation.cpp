@@ -13,16 +13,15 @@ std::vector<Vector> cross_validated_scores(
   GramCache cache;
   Index done = 0;
   const auto go_on = [&] { return !progress || progress(done, std::ssize(splits)); };
-  for (const MethodFold& fold :
-       make_method_folds(search, splits, search.settings.normalise, cache)) {
+  for (const Fold& fold : make_folds(search, splits, search.settings.normalise, cache)) {
     const MethodFit fitted = fit_fold(
         fold, search, search.settings, search.threads, [&](const Progress&) { return go_on(); },
         nullptr, search.memory);
     ++done;
     if (fitted.status() == Status::stopped || !go_on()) return {};
     for (std::size_t t = 0; t < scores.size(); ++t)
-      if (!fold.split.rest[t].empty())
-        scores[t](fold.split.rest[t]) = held_out_decisions(fold, fitted, static_cast<Index>(t));
+      if (const std::vector<Index>& rest = fold.held_out->split.rest[t]; !rest.empty())
+        scores[t](rest) = held_out_decisions(fold, fitted, static_cast<Index>(t));
   }
   return scores;
 }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "coterie/search/method_fold.hpp"
+#include "coterie/search/fold.hpp"
 
 namespace coterie {
 

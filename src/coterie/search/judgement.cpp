@@ -89,7 +89,7 @@ Vector judge_held_out(const Dataset& data, const Split& split, Score score,
       if (score != Score::log_loss) out.push_back(undefined);
       continue;
     }
-    const Vector f = decisions(static_cast<Index>(t), rest);
+    const Vector f = decisions(static_cast<Index>(t));
     const Vector y = data.tasks[t].y(rest);
     switch (score) {
       case Score::accuracy:

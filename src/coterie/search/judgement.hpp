@@ -16,8 +16,8 @@ std::optional<Score> score_from(
     const std::string& text);  // "accuracy", "balanced", "auc", "logloss"
 bool higher_is_better(Score score);
 
-// Decision values of task t at some of its samples.
-using Decisions = std::function<Vector(Index t, const std::vector<Index>& samples)>;
+// Decision values of task t at its held-out samples.
+using Decisions = std::function<Vector(Index t)>;
 
 // What one fit gives on the held-out samples of its split: one score per task, NaN where it is not defined; for log loss the decision
 // values themselves, task after task.

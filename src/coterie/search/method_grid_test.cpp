@@ -8,7 +8,6 @@
 #include "coterie/model/predict.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/cross_validation.hpp"
-#include "coterie/search/method_scores.hpp"
 #include "coterie/stats/scores.hpp"
 
 namespace coterie {
@@ -168,10 +167,7 @@ struct Searched {
 
   GridScores run(Score score, int threads, const SearchHooks& hooks = {}) const {
     const SearchData search{data, settings, extras, grid.C.back(), Storage::stored, threads};
-    GridScores scores;
-    scores.score = score;
-    score_method(search, splits, grid, hooks, scores);
-    return scores;
+    return score_grid(search, splits, grid, score, hooks);
   }
 
   // What a user would do: train on a file of the training rows, score a file of the others.

@@ -23,7 +23,8 @@ class Walker {
       : fold_(fold), data_(data), settings_(settings), memory_(memory), hooks_(hooks) {}
 
   MtmklProblem problem(double lambda) const {
-    return joint_problem(fold_.train, fold_.train.set.C, lambda, settings_.norm);
+    const Prepared& train = kernels_of(fold_);
+    return joint_problem(train, train.set.C, lambda, settings_.norm);
   }
 
   // The point at lambda, started from the one above it. Nothing when it was stopped.
@@ -31,19 +32,16 @@ class Walker {
     if (hooks_.known)
       if (std::optional<PathPoint> found = hooks_.known(lambda)) return found;
     WarmStart start;
-    if (above) {
-      start.theta = above->fit.theta;
-      start.alpha = above->fit.alpha;
-      if (std::isfinite(above->lambda)) start.nu = above->fit.nu;
-    }
+    if (above) start = {above->fit.theta, above->fit.alpha, above->fit.nu};
     PathPoint point;
     point.lambda = lambda;
     point.fit = fit(
         problem(lambda), fit_settings_of(settings_, threads, memory_),
         [&](const Progress&) { return !stop_.load() && report(); }, start);
     if (stop_) return {};
-    point.train_accuracy = mean_accuracy(point.fit, fold_.split.train);
-    point.held_out_accuracy = mean_accuracy(point.fit, fold_.split.rest);
+    judge(point);
+    if (!keeps_pair_duals(point.fit.nu.rows(), point.fit.nu.cols()))
+      point.fit.nu = Matrix(0, point.fit.nu.cols());
     const std::lock_guard lock(mutex_);
     ++points_;
     if (hooks_.keep) hooks_.keep(point);
@@ -63,16 +61,22 @@ class Walker {
   bool stopped() const { return stop_; }
 
  private:
-  double mean_accuracy(const Fit& fit, const std::vector<std::vector<Index>>& samples) const {
-    double sum = 0;
-    Index tasks = 0;
-    for (std::size_t t = 0; t < samples.size(); ++t) {
-      if (samples[t].empty()) continue;
-      sum += accuracy(decisions_at(fold_, fit, static_cast<Index>(t), samples[t]),
-                      data_.tasks[t].y(samples[t]));
-      ++tasks;
+  // Means over tasks.
+  void judge(PathPoint& point) const {
+    const std::vector<Vector>& y = kernels_of(fold_).set.y;
+    double training = 0, held_out = 0;
+    Index judged = 0;
+    for (std::size_t t = 0; t < y.size(); ++t) {
+      const auto task = static_cast<Index>(t);
+      training += accuracy(training_decisions(fold_, point.fit, task), y[t]);
+      if (!fold_.held_out || fold_.held_out->split.rest[t].empty()) continue;
+      held_out += accuracy(held_out_decisions(fold_, point.fit, task),
+                           data_.tasks[t].y(fold_.held_out->split.rest[t]));
+      ++judged;
     }
-    return tasks == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(tasks);
+    point.train_accuracy = training / static_cast<double>(y.size());
+    point.held_out_accuracy = judged == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                          : held_out / static_cast<double>(judged);
   }
 
   const Fold& fold_;
@@ -147,6 +151,16 @@ void refine_intervals(Walker& walker, const PathSettings& settings, int threads,
 }
 
 }  // namespace
+
+bool keeps_pair_duals(Index pairs, Index kernels) { return pairs * kernels <= kMostPairDuals; }
+
+double expected_points(const PathSettings& settings, Index tasks) {
+  const double ladder = std::log(1 / settings.smallest) / std::log(settings.ratio) + 3;
+  const double halvings = std::ceil(
+      std::max(0.0, std::log2(std::log(settings.ratio) / std::log1p(settings.resolution))));
+  return std::min(static_cast<double>(settings.most_points),
+                  ladder + halvings * static_cast<double>(tasks - 1));
+}
 
 Changes changes_between(Index tasks, const Groups& lower, const Groups& upper) {
   const Index common = std::ssize(common_refinement(tasks, lower, upper));

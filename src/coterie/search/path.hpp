@@ -25,6 +25,11 @@ struct PathSettings {
   Index most_points = 1000;                                 // then refinement ends
 };
 
+// Points keep their pair duals, from which the next one starts in about a sixth fewer steps, where all of them are at most so many numbers:
+// those of 1000 tasks and 10 kernels would take 40 MB a point.
+inline constexpr Index kMostPairDuals = Index{1} << 16;
+bool keeps_pair_duals(Index pairs, Index kernels);
+
 struct PathPoint {
   double lambda = 0;                                 // infinity for the first
   Fit fit;                                           // its optimum, of the training side
@@ -44,6 +49,9 @@ struct PathHooks {
   std::function<std::optional<PathPoint>(double lambda)> known;  // from an earlier run
   std::function<void(const PathPoint&)> keep;                    // one call at a time
 };
+
+// About how many points a path of so many tasks has: the ladder, and halvings for every merge.
+double expected_points(const PathSettings& settings, Index tasks);
 
 LambdaPath walk_path(const Fold& fold, const Dataset& data, const Settings& settings,
                      const PathSettings& path, int threads, const PathHooks& hooks = {});

@@ -150,7 +150,8 @@ TEST(Slicing, NothingLeaksFromHeldOutRows) {
     GramCache cache;
     const Fold fold =
         std::move(make_folds(search, {splits[0]}, Normalisation::variance(), cache).front());
-    return std::pair(fold.train.grams.divisors, fit_prepared(fold.train, settings, 1).fit);
+    const Prepared& train = kernels_of(fold);
+    return std::pair(train.grams.divisors, fit_prepared(train, settings, 1).fit);
   };
   const auto [divisors, before] = fit_of_first_fold();
   for (std::size_t t = 0; t < data.tasks.size(); ++t)
@@ -185,11 +186,7 @@ struct Searched {
 
   GridScores run(Score score, int threads, const SearchHooks& hooks = {}) const {
     const SearchData search{data, settings, extras, grid.C.back(), Storage::stored, threads};
-    GramCache cache;
-    GridScores scores;
-    scores.score = score;
-    score_points(search, splits, grid, all_points(grid), 0, cache, hooks, scores);
-    return scores;
+    return score_grid(search, splits, grid, score, hooks);
   }
 };
 
@@ -279,6 +276,26 @@ TEST(GridScores, AboveLambdaMaxAreThoseOfInfinity) {
   EXPECT_EQ(scores.reused, 6);  // two lambdas in three folds
   EXPECT_EQ(scores.fits, 3);
   EXPECT_EQ(scores.cells.at({0, 0, 0, 0}), scores.cells.at({0, 0, 0, 1}));
+}
+
+// With a single kernel every positive lambda fuses all tasks: lambda_max is 0, and every share of it is one kernel for all, in a search as
+// in a fit.
+TEST(GridScores, WhereLambdaMaxIsZeroEveryShareIsInfinite) {
+  Searched searched;
+  searched.settings.kernels = "gauss:2";
+  searched.grid = parse_grid({"1", "0,0.5max,inf", "1", "cosine"});
+  const GridScores scores = searched.run(Score::auc, 1);
+  EXPECT_EQ(scores.reused, 6);  // inf and 0.5max in three folds
+  EXPECT_EQ(scores.fits, 6);    // inf and 0
+  EXPECT_EQ(scores.cells.at({0, 0, 0, 0}), scores.cells.at({0, 0, 0, 1}));
+  Settings settings = searched.settings;
+  settings.lambda = Lambda::share(0.5);
+  const Fitted fitted = fit_prepared(prepare(searched.data, settings, {}, 1), settings, 1);
+  EXPECT_EQ(fitted.lambda_max, 0);
+  EXPECT_TRUE(std::isinf(fitted.lambda));
+  EXPECT_EQ(fitted.fit.groups.size(), 1u);
+  settings.lambda = Lambda::share(0);
+  EXPECT_EQ(fit_prepared(prepare(searched.data, settings, {}, 1), settings, 1).lambda, 0);
 }
 
 // ---- choosing
@@ -439,15 +456,7 @@ TEST(Path, OnceAllShareTheyShareForGood) {
   walked.settings.kernels = "gauss:2@f1-f4 gauss:2@f5-f8 gauss:2@f9-f12 gauss:2";
   walked.settings.C = 1;
   walked.settings.tolerance = 1e-8;
-  Split split;
-  for (const Task& task : walked.data.tasks) {
-    split.train.emplace_back();
-    split.rest.emplace_back();
-    for (Index i = 0; i < task.size(); ++i) split.train.back().push_back(i);
-  }
-  const SearchData search{walked.data, walked.settings, walked.extras, 1, Storage::stored, 1};
-  GramCache cache;
-  const Fold fold = std::move(make_folds(search, {split}, Normalisation::cosine(), cache).front());
+  const Fold fold{prepare(walked.data, walked.settings, walked.extras, 1, Storage::stored)};
   const LambdaPath path = walk_path(fold, walked.data, walked.settings, {}, 0);
   bool all_share = true;
   for (const PathPoint& point : path.points) {
@@ -463,7 +472,7 @@ TEST(Path, EndsWithTheTasksByThemselvesAndBeginsWithOneKernel) {
   Settings settings = walked.settings;
   for (const char* lambda : {"inf", "0"}) {
     settings.lambda = lambda;
-    const Fit alone = fit_prepared(walked.fold.train, settings, 1).fit;
+    const Fit alone = fit_prepared(kernels_of(walked.fold), settings, 1).fit;
     const Fit& there =
         lambda[0] == '0' ? walked.path.points.back().fit : walked.path.points.front().fit;
     EXPECT_NEAR(alone.primal, there.primal, 1e-8 * alone.primal);
@@ -498,6 +507,68 @@ TEST(Path, IsTheSameWithThreadsAndAfterAnInterruption) {
     };
     EXPECT_TRUE(same(whole.path, Walked(2, again).path)) << "after " << enough;
   }
+}
+
+// Nobody is held out: the training side is everything, with its features, and there is nothing to judge on.
+TEST(Path, OfAllSamplesNeedsNoSplit) {
+  const Dataset data = planted(4, 24, 11);
+  Settings settings = small_settings();
+  settings.scale = Scale::standard;
+  settings.normalise = Normalisation::variance();
+  Split nobody;
+  for (const Task& task : data.tasks) {
+    nobody.rest.emplace_back();
+    nobody.train.emplace_back();
+    for (Index i = 0; i < task.size(); ++i) nobody.train.back().push_back(i);
+  }
+  const Extras extras;
+  const SearchData search{data, settings, extras, 1, Storage::stored, 1};
+  GramCache cache;
+  const Fold sliced = std::move(make_folds(search, {nobody}, settings.normalise, cache).front());
+  const Fold whole{prepare(data, settings, extras, 1)};
+  const LambdaPath a = walk_path(sliced, data, settings, {}, 1);
+  const LambdaPath b = walk_path(whole, data, settings, {}, 1);
+  ASSERT_EQ(a.points.size(), b.points.size());
+  for (std::size_t k = 0; k < a.points.size(); ++k) {
+    EXPECT_EQ(a.points[k].fit.groups, b.points[k].fit.groups);
+    EXPECT_EQ(a.points[k].train_accuracy, b.points[k].train_accuracy);
+    EXPECT_NEAR(a.points[k].fit.primal, b.points[k].fit.primal, 1e-8 * a.points[k].fit.primal);
+    EXPECT_TRUE(std::isnan(b.points[k].held_out_accuracy));
+  }
+}
+
+// Duals of pairs: none at lambda = 0 and inf, where no pair pulls; between them only while they are few.
+TEST(Path, KeepsFewPairDuals) {
+  const Walked walked;
+  for (const PathPoint& point : walked.path.points) {
+    const bool paired = point.lambda > 0 && std::isfinite(point.lambda);
+    EXPECT_EQ(point.fit.nu.rows(), paired ? 15 : 0) << point.lambda;
+  }
+  EXPECT_TRUE(keeps_pair_duals(6553, 10));
+  EXPECT_FALSE(keeps_pair_duals(6554, 10));
+  // 150 tasks of a few samples and 6 kernels: 11175 pairs are too many to be kept with every point.
+  const Dataset many = planted(150, 4, 2);
+  Settings settings = small_settings();
+  settings.kernels = "gauss:1,2,4@f1-f4 gauss:1,2,4";
+  settings.tolerance = 1e-4;
+  const Fold fold{prepare(many, settings, {}, 0)};
+  Index seen = 0;
+  PathHooks hooks;
+  hooks.keep = [&](const PathPoint& point) {
+    EXPECT_EQ(point.fit.nu.rows(), 0);
+    ++seen;
+  };
+  hooks.progress = [&](Index points, double, double) { return points < 4; };
+  walk_path(fold, many, settings, {}, 0, hooks);
+  EXPECT_GE(seen, 4);
+}
+
+TEST(Path, HasAboutAsManyPointsAsExpected) {
+  const Walked walked;
+  const double expected = expected_points({}, 6);
+  EXPECT_GT(expected, 0.5 * static_cast<double>(walked.path.points.size()));
+  EXPECT_LT(expected, 2 * static_cast<double>(walked.path.points.size()));
+  EXPECT_EQ(expected_points({}, 5000), 1000);
 }
 
 // ---- the tree

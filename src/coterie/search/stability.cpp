@@ -16,8 +16,11 @@ namespace {
 ResampledPath resample_path(const Fold& fold, const Settings& settings,
                             const std::vector<double>& shares, std::uint64_t seed, int threads,
                             double memory, const std::atomic<bool>& stop) {
-  const Prepared& whole = fold.train;
-  Dataset rows = whole.set.data;  // strata need only the rows of tasks
+  const Prepared& whole = kernels_of(fold);
+  Dataset rows;  // strata need only the rows of tasks
+  rows.tasks = whole.set.data.tasks;
+  rows.classes = whole.set.data.classes;
+  rows.casting = whole.set.data.casting;
   Index last = 0;
   for (const Task& task : rows.tasks)
     for (const Index row : task.rows) last = std::max(last, row);

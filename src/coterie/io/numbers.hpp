@@ -12,7 +12,7 @@
 #include "coterie/io/journal.hpp"
 #include "coterie/mtmkl/problem.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 // A row of numbers, put together piece by piece.
 class Numbers {
@@ -133,4 +133,4 @@ void read_journal(const Journal& journal, const Read& read) {
   }
 }
 
-}  // namespace coterie::app
+}  // namespace coterie

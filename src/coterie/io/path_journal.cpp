@@ -1,12 +1,13 @@
-#include "path_journal.hpp"
+#include "coterie/io/path_journal.hpp"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "numbers.hpp"
+#include "coterie/io/numbers.hpp"
 
-namespace coterie::app {
+namespace coterie {
+
 namespace {
 
 constexpr Index record_point = 1, record_resample = 2;
@@ -43,7 +44,8 @@ PathPoint decode_point(NumberReader& in, const PathShape& shape) {
   fit.bias = in.vector(T, -huge, huge, "a bias");
   fit.task_objective = in.vector(T, -huge, huge, "the objective of a task");
   const Index edges = std::ssize(shape.graph);
-  const Index pairs = point.lambda > 0 && std::isfinite(point.lambda) ? edges : 0;
+  const bool paired = point.lambda > 0 && std::isfinite(point.lambda);
+  const Index pairs = paired && keeps_pair_duals(edges, shape.kernels) ? edges : 0;
   in.expect(pairs, "the number of pairs");
   fit.nu = in.matrix(pairs, shape.kernels, -huge, huge, "a dual variable of a pair");
   for (Index e = 0; e < pairs; ++e)
@@ -115,4 +117,4 @@ KnownPath decode_path(const Journal& journal, const PathShape& shape) {
   return known;
 }
 
-}  // namespace coterie::app
+}  // namespace coterie

@@ -1,4 +1,4 @@
-// What an interrupted `coterie path` has done so far.
+// What an interrupted path has done so far, as records of a journal.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include "coterie/io/journal.hpp"
 #include "coterie/search/stability.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 struct KnownPath {
   std::map<double, PathPoint> points;  // by lambda
@@ -27,4 +27,4 @@ struct PathShape {
 // Throws InputError that names the file and the record, when one cannot be of such a path.
 KnownPath decode_path(const Journal& journal, const PathShape& shape);
 
-}  // namespace coterie::app
+}  // namespace coterie

@@ -1,0 +1,191 @@
+#include "coterie/front/journals.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "coterie/data/fingerprint.hpp"
+#include "coterie/io/path_journal.hpp"
+#include "coterie/io/search_journal.hpp"
+
+namespace coterie {
+
+namespace {
+
+// All that the numbers of a run depend on, so that a journal can tell its run from others: a line for each.
+class Description {
+ public:
+  Description(const std::string& verb, const Dataset& data, const Extras& extras) {
+    add("coterie", COTERIE_VERSION);
+    add("run", verb);
+    add("data", fingerprint(data));
+    for (const auto& [task, C] : extras.task_C) add("task_C " + task, C);
+    add("complete", extras.complete);
+    for (const Edge& edge : extras.graph)
+      add("edge", fmt::format("{} {} {}", edge.t, edge.s, edge.weight));
+    for (const auto& [name, matrix] : extras.precomputed)
+      add("precomputed " + name,
+          fmt::format("{} {} {}", matrix.rows(), matrix.sum(), matrix.squaredNorm()));
+  }
+  template <typename Value>
+  void add(const std::string& name, const Value& value) {
+    text_ += fmt::format("{}: {}\n", name, value);
+  }
+  template <typename List>
+  void add_list(const std::string& name, const List& list) {
+    for (const auto& value : list) add(name, text_of(value));
+  }
+  void add(const Settings& settings, const std::vector<std::string>& without = {}) {
+    visit_fields(settings, [&](const char* name, const auto& value, const char*, const char*) {
+      if (std::ranges::find(without, name) == without.end()) add(name, text_of(value));
+    });
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string describe(const Dataset& data, const Grid& grid, const SelectSettings& how,
+                     const Extras& extras) {
+  Description run("select", data, extras);
+  run.add(how.settings, {"C", "lambda", "norm", "normalise", "parameters"});
+  run.add_list("C", grid.C);
+  run.add_list("lambda", grid.lambda);
+  run.add_list("norm", grid.norm);
+  run.add_list("normalise", grid.normalise);
+  for (const ParameterList& list : grid.parameters)
+    run.add_list("parameter " + list.name, list.values);
+  run.add("score", to_string(how.score));
+  run.add("coarse", how.coarse);
+  run.add("folds", how.folds);
+  run.add("hold_out", how.hold_out.value_or(0));
+  run.add("validation", how.validation ? how.validation->X.rows() : 0);
+  run.add("seed", how.seed);
+  return run.text();
+}
+
+std::string describe(const Dataset& data, const Settings& settings, const TraceSettings& trace,
+                     const Extras& extras) {
+  Description run("path", data, extras);
+  run.add(settings, {"lambda"});
+  const PathSettings& path = trace.path;
+  run.add("path", fmt::format("{} {} {} {} {} {}", path.smallest, path.beyond, path.ratio,
+                              path.resolution, path.finest, path.most_points));
+  run.add("hold_out", trace.hold_out.value_or(0));
+  run.add("seed", trace.seed);
+  return run.text();
+}
+
+Grid limited(Grid grid, Index tasks) {
+  limit_clusters(grid, tasks);
+  return grid;
+}
+
+SelectSettings filled_in(SelectSettings how, const Grid& grid) {
+  how.settings.method = grid.method;
+  how.settings = in_full(how.settings);
+  return how;
+}
+
+PathShape shape_of_path(const Dataset& data, const Settings& settings, const TraceSettings& trace,
+                        const Extras& extras) {
+  const std::vector<Vector> C = sample_costs(
+      trace.hold_out ? subset(data, hold_out_tasks(data, *trace.hold_out, trace.seed).train) : data,
+      settings, extras);
+  return {C, extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph,
+          std::ssize(settings.kernels.list()), kPointsOfResample};
+}
+
+}  // namespace
+
+struct SearchJournal::Kept {
+  Journal journal;
+  std::map<RowKey, KnownRow> known = {};
+  Index added = 0;
+};
+
+SearchJournal::SearchJournal(const std::string& path, Resume resume, const Dataset& data,
+                             const Grid& wanted, const SelectSettings& how, const Extras& extras) {
+  const Grid grid = limited(wanted, std::ssize(data.tasks));
+  const SelectSettings full = filled_in(how, grid);
+  const SearchedRows rows = searched_rows(data, full);
+  kept_.reset(new Kept{{path, describe(rows.in(data), grid, full, extras), resume == Resume::yes}});
+  kept_->known = decode_search(kept_->journal, shape_of(data, grid, full.score, rows.splits));
+}
+SearchJournal::~SearchJournal() = default;
+SearchJournal::SearchJournal(SearchJournal&&) noexcept = default;
+SearchJournal& SearchJournal::operator=(SearchJournal&&) noexcept = default;
+
+SearchHooks SearchJournal::hooks() {
+  SearchHooks out;
+  out.known = [kept = kept_.get()](const RowKey& key, Index points) -> const RowScores* {
+    const auto found = kept->known.find(key);
+    if (found == kept->known.end()) return nullptr;
+    const auto& [record, scores] = found->second;
+    if (scores.values.rows() != points)
+      kept->journal.refuse(
+          record, fmt::format("the number of points is {}, not {}", scores.values.rows(), points));
+    return &scores;
+  };
+  out.keep = [kept = kept_.get()](const RowKey& key, const RowScores& row) {
+    kept->journal.append(encode(key, row));
+    ++kept->added;
+  };
+  return out;
+}
+
+Index SearchJournal::earlier() const { return std::ssize(kept_->known); }
+Index SearchJournal::rows() const { return earlier() + kept_->added; }
+void SearchJournal::remove() { kept_->journal.remove(); }
+
+struct PathJournal::Kept {
+  Journal journal;
+  KnownPath known = {};
+  Index added = 0;
+};
+
+PathJournal::PathJournal(const std::string& path, Resume resume, const Dataset& data,
+                         const Settings& given, const TraceSettings& trace, const Extras& extras) {
+  const Settings settings = in_full(given);
+  kept_.reset(new Kept{{path, describe(data, settings, trace, extras), resume == Resume::yes}});
+  kept_->known = decode_path(kept_->journal, shape_of_path(data, settings, trace, extras));
+}
+PathJournal::~PathJournal() = default;
+PathJournal::PathJournal(PathJournal&&) noexcept = default;
+PathJournal& PathJournal::operator=(PathJournal&&) noexcept = default;
+
+PathHooks PathJournal::hooks() {
+  PathHooks out;
+  out.known = [kept = kept_.get()](double lambda) -> std::optional<PathPoint> {
+    const auto found = kept->known.points.find(lambda);
+    if (found == kept->known.points.end()) return {};
+    return found->second;
+  };
+  out.keep = [kept = kept_.get()](const PathPoint& point) {
+    kept->journal.append(encode(point));
+    ++kept->added;
+  };
+  return out;
+}
+
+StabilityHooks PathJournal::resample_hooks() {
+  StabilityHooks out;
+  out.known = [kept = kept_.get()](Index b) -> const ResampledPath* {
+    const auto found = kept->known.resamples.find(b);
+    return found == kept->known.resamples.end() ? nullptr : &found->second;
+  };
+  out.keep = [kept = kept_.get()](Index b, const ResampledPath& path) {
+    kept->journal.append(encode(b, path));
+    ++kept->added;
+  };
+  return out;
+}
+
+Index PathJournal::earlier() const { return std::ssize(kept_->known.points); }
+Index PathJournal::records() const {
+  return earlier() + std::ssize(kept_->known.resamples) + kept_->added;
+}
+void PathJournal::remove() { kept_->journal.remove(); }
+
+}  // namespace coterie

@@ -1,0 +1,26 @@
+#include "coterie/io/task_costs.hpp"
+
+#include <fmt/format.h>
+
+#include "coterie/io/table.hpp"
+
+namespace coterie {
+
+std::map<std::string, double> read_task_costs(const std::string& path) {
+  TableOptions columns;
+  columns.task = "task";
+  columns.features = {"C"};
+  columns.label_required = false;
+  const Samples table = read_samples({path}, columns);
+  std::map<std::string, double> costs;
+  for (Index i = 0; i < table.X.rows(); ++i) {
+    const std::string& name =
+        table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])];
+    if (!costs.emplace(name, table.X(i, 0)).second)
+      throw InputError(
+          fmt::format("{}: task '{}' is there twice; give each task one C.", path, name));
+  }
+  return costs;
+}
+
+}  // namespace coterie
