@@ -21,15 +21,19 @@
 
 namespace coterie {
 
+// What all kernels of one name have in common (base/base_kernel.hpp).
+struct BaseKernel;
+const BaseKernel* find_base_kernel(std::string_view name);  // null: there is none
+
 struct Kernel {
-  enum class Kind { linear, poly, gauss, laplace, chi2, precomputed };
-  Kind kind = Kind::linear;
-  double parameter = 0;             // degree of poly, width s of gauss and laplace
+  const BaseKernel* base = find_base_kernel("linear");
+  double parameter = 0;             // degree of poly, width s of gauss and others
   double offset = 0;                // c of poly
   bool raw = false;                 // not divided by sqrt(k(x,x) k(z,z))
   std::string block = {};           // columns, as written after '@'; empty: all
   std::vector<Index> columns = {};  // resolved from `block`; empty: all
   std::string file = {};            // of precomputed
+  bool is_precomputed() const;
   bool operator==(const Kernel&) const = default;
 };
 
@@ -39,6 +43,8 @@ struct Kernel {
 // and '@' too. The FILE of a precomputed kernel runs to the next space or ';'. Throws InputError that quotes the faulty
 // word and says what is allowed; a kernel that is listed twice is an error, because its two weights would mean nothing.
 std::vector<Kernel> parse_kernels(std::string_view text);
+
+const char* help_of_kernels();  // the list of them, in a sentence for people
 
 // The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8")}
 // Throws InputError for what that text cannot say.
