@@ -277,9 +277,10 @@ void NpyReader::check_size() {
 }
 
 std::string NpyReader::describe() const {
-  const std::string what = shape_.empty()       ? "a single value"
-                           : shape_.size() == 1 ? fmt::format("an array of {} values", shape_[0])
-                                                : fmt::format("a {} array", fmt::join(shape_, " x "));
+  const std::string what = shape_.empty() ? "a single value"
+                           : shape_.size() == 1
+                               ? fmt::format("an array of {} values", shape_[0])
+                               : fmt::format("a {} array", fmt::join(shape_, " x "));
   return fmt::format("{} of type '{}'", what, descr_);
 }
 

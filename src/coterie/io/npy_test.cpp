@@ -173,6 +173,9 @@ TEST_F(Npy, WritesWhatItReads) {
   EXPECT_EQ(contents(path("w.npy")).size() % 64, 3 * 2 * 8 % 64);
   EXPECT_EQ(contents(path("w.npy"))[127], '\n');
 
+  for (const char* name : {"w-labels.npy", "w-tasks.npy.gz"})
+    EXPECT_FALSE(names_a_table(path(name)));
+  EXPECT_TRUE(names_a_table(path("labels.npy")));
   samples.label.clear();
   samples.labels.clear();
   EXPECT_EQ(message([&] { write_samples(samples, path("w.npy")); }),
@@ -201,9 +204,9 @@ TEST_F(Npy, SaysWhatIsMissing) {
   EXPECT_EQ(error({.label = "y.npy"}),
             "y.npy: there is no such file. Check the name and the folder.");
   const std::string y = write("y.npy", file("|u1", "(3,)", "\1\2\3"));
-  EXPECT_EQ(
-      error({.label = y}),
-      "y.npy: is an array of 3 values of type '|u1', but X.npy has 2 rows. Give one value for every row.");
+  EXPECT_EQ(error({.label = y}),
+            "y.npy: is an array of 3 values of type '|u1', but X.npy has 2 rows. Give one value "
+            "for every row.");
   const std::string Z = write("Z.npy", file("|u1", "(2, 2)", "\1\2\3\4"));
   EXPECT_EQ(error({.label = y}, {Z}),
             "`label` is y.npy, but there are 2 files of data. Put the labels of each beside it, as "

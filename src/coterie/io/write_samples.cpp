@@ -23,7 +23,10 @@ Format format_of(const std::string& path) {
   if (extension == ".svm" || extension == ".libsvm" || extension == ".svmlight")
     return Format::libsvm;
   if (path.ends_with(".mat")) return Format::mat;
-  if (extension == ".npy") return Format::npy;
+  if (extension == ".npy") {  // the names of what belongs to others are no data
+    const std::string stem = std::filesystem::path(without_gz(path)).stem().string();
+    return stem.ends_with("-labels") || stem.ends_with("-tasks") ? Format::none : Format::npy;
+  }
   const std::optional<detail::IdxName> idx = detail::parse_idx_name(path);
   return idx && !idx->stem.ends_with("labels") ? Format::idx : Format::none;
 }

@@ -143,6 +143,22 @@ TEST(ComputeGrams, StoredAndComputedValuesHaveTheSameBits) {
   }
 }
 
+// With nothing to share in its block, and with all kinds of sums there: the same bits.
+TEST(ComputeGrams, AKernelAloneHasTheBitsOfOneInCompany) {
+  const Dataset data = make_data(15, 70, 5);
+  const std::vector<Kernel> all =
+      prepare_kernels("linear gauss:2 laplace:2 chi2 cauchy:2", {}, data.features);
+  for (const Storage storage : {Storage::stored, Storage::on_demand}) {
+    const Grams company = compute_grams(data, all, {}, {}, 1, storage);
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      const Grams alone = compute_grams(data, {all[m]}, {}, {}, 1, storage);
+      for (std::size_t t = 0; t < data.tasks.size(); ++t)
+        EXPECT_EQ(alone.tasks[t].kernel(0), company.tasks[t].kernel(static_cast<Index>(m)))
+            << to_string(all[m]);
+    }
+  }
+}
+
 TEST(ComputeGrams, KeepsFewRoots) {
   const std::vector<std::string> features = {"a", "b"};
   const auto roots = [&](const char* list) {

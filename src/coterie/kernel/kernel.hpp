@@ -1,10 +1,11 @@
-// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24).
+// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24), (56).
 //
 //   linear              x'z
 //   poly:degree[:c]     (x'z + c)^degree
 //   gauss:s             exp(-|x - z|^2 / (2 s^2))
 //   laplace:s           exp(-|x - z|_1 / s)
 //   chi2                sum_j 2 x_j z_j / (x_j + z_j),  for features >= 0
+//   cauchy:s            1 / (1 + |x - z|^2 / s^2)
 //   precomputed:FILE    a matrix of values over all pairs of rows
 //
 // Each is divided by sqrt(k(x,x) k(z,z)) unless it is `raw`.
@@ -46,7 +47,7 @@ std::vector<Kernel> parse_kernels(std::string_view text);
 
 const char* help_of_kernels();  // the list of them, in a sentence for people
 
-// The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8")}
+// The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8"), "cauchy:1,2"}
 // Throws InputError for what that text cannot say.
 class Kernels {
  public:

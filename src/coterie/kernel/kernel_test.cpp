@@ -196,6 +196,7 @@ TEST(Kernels, PutTogetherAreThoseOfTheText) {
   EXPECT_EQ((Kernels{poly(2), poly(3, 0.5).raw(), laplace({0.5, 8}), chi2().on("f1+f3"),
                      precomputed("k.csv")}),
             Kernels("poly:2 poly:3:0.5:raw laplace:0.5,8 chi2@f1+f3 precomputed:k.csv"));
+  EXPECT_EQ((Kernels{linear(), "cauchy:1,2"}), Kernels("linear cauchy:1 cauchy:2"));
   EXPECT_EQ((Kernels{linear(), chi2()}.on("f2").raw()), Kernels("linear:raw@f2 chi2:raw@f2"));
   EXPECT_EQ(paper_kernels(), Kernels("paper"));
   EXPECT_EQ((Kernels{paper_kernels(), chi2()}), Kernels("paper chi2"));
