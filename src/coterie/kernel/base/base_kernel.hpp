@@ -14,6 +14,7 @@
 // checker use. `pairs`, `diagonal` and `values` make Gram matrices fast. Neither calls the other.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,11 +78,12 @@ struct Quantity {
 template <typename Q, typename Real>
 Real sum_of(const double* x, const double* z, Index d, const std::vector<Index>& columns) {
   Real sum = 0;
-  const Index count = columns.empty() ? d : std::ssize(columns);
-  for (Index k = 0; k < count; ++k) {
-    const Index column = columns.empty() ? k : columns[static_cast<std::size_t>(k)];
-    sum += Q::term(static_cast<Real>(x[column]), static_cast<Real>(z[column]));
-  }
+  const auto add = [&](Index j) {
+    sum += Q::term(static_cast<Real>(x[j]), static_cast<Real>(z[j]));
+  };
+  if (columns.empty())
+    for (Index j = 0; j < d; ++j) add(j);
+  for (const Index j : columns) add(j);
   return sum;
 }
 
@@ -113,7 +115,8 @@ struct AbsoluteDistance {
   static Matrix pairs(const Matrix& A, const Matrix& B) { return absolute_distances(A, B); }
   template <typename Real>
   static Real term(Real x, Real z) {
-    return x < z ? z - x : x - z;
+    using std::abs;
+    return abs(x - z);
   }
 };
 
