@@ -159,7 +159,7 @@ struct OfSimilarity {
   static constexpr Arguments arguments = kNoArguments;
   template <typename Real>
   static Real value(const Kernel& kernel, Real sum) {
-    return sum + kernel.offset;
+    return sum + static_cast<Real>(kernel.offset);
   }
   static Index power(const Kernel& /*kernel*/) { return 1; }
   static constexpr void (*values)(const Kernel&, const double*, Index, double*) = nullptr;

@@ -13,7 +13,7 @@ struct Cauchy : OfDistance {
 
   template <typename Real>
   static Real value(const Kernel& kernel, Real distance) {
-    const Real s = kernel.parameter;
+    const Real s = static_cast<Real>(kernel.parameter);
     return 1 / (1 + distance / (s * s));
   }
 

@@ -14,7 +14,7 @@ struct Gauss : OfDistance {
   template <typename Real>
   static Real value(const Kernel& kernel, Real distance) {
     using std::exp;
-    const Real s = kernel.parameter;
+    const Real s = static_cast<Real>(kernel.parameter);
     return exp(-distance / (2 * s * s));
   }
 
