@@ -53,7 +53,7 @@ void add_data_convert(CLI::App& data, Action& chosen) {
   command
       .add_option(
           "FILES", options->data.paths,
-          "the data, then the file to write: .csv, .tsv, .svm or .idx, or with .gz, or .mat")
+          "the data, then the file to write: .csv, .tsv, .svm, .npy or .idx, or with .gz, or .mat")
       ->required()
       ->type_name("");
   add_columns(command, options->data);

@@ -197,8 +197,9 @@ void add_data_generate(CLI::App& data, Action& chosen) {
       "generate -o planes.csv --structure subspaces --tasks 20 --samples 100",
       options, run_generate, chosen);
   command
-      .add_option("-o,--output", options->path,
-                  "where the data goes, .csv, .tsv, .svm or .idx, or with .gz, or .mat (needed)")
+      .add_option(
+          "-o,--output", options->path,
+          "where the data goes, .csv, .tsv, .svm, .npy or .idx, or with .gz, or .mat (needed)")
       ->type_name("FILE");
   command
       .add_option("--structure", options->structure,

@@ -62,21 +62,23 @@ CLI::Option& add_number(CLI::App& command, const std::string& flags, Index& valu
 void add_paths(CLI::App& command, DataOptions& options) {
   command
       .add_option("DATA", options.paths,
-                  "CSV, TSV, LIBSVM or IDX files, plain or gzip, or MATLAB files; FILE:NAME names "
-                  "a file's task; "
-                  "'digits' is the embedded set")
+                  "CSV, TSV, LIBSVM, NumPy or IDX files, plain or gzip, or MATLAB files; FILE:NAME "
+                  "names a file's task; 'digits' is the embedded set")
       ->required()
       ->type_name("");
 }
 
 void add_columns(CLI::App& command, DataOptions& options) {
   command
-      .add_option("--label", options.label, "column of the labels; in a MATLAB file, the variable")
+      .add_option("--label", options.label,
+                  "column of the labels; in a MATLAB file, the variable; of X.npy, a .npy file "
+                  "(default there: X-labels.npy)")
       ->type_name("NAME")
       ->capture_default_str();
   command
       .add_option("--task", options.task,
-                  "column or variable of the task names (default: 'task' when there)")
+                  "column, variable or .npy file of the task names (default: 'task' when there; of "
+                  "X.npy, X-tasks.npy)")
       ->type_name("NAME");
 }
 
@@ -170,6 +172,8 @@ std::vector<std::string> input_files(const DataOptions& data,
     const std::vector<std::string> behind = files_behind(path);
     files.insert(files.end(), behind.begin(), behind.end());
   }
+  for (const std::string& name : {data.label, data.task.value_or("")})
+    if (name.ends_with(".npy") || name.ends_with(".npy.gz")) files.push_back(name);
   for (const std::string& path : others)
     if (!path.empty()) files.push_back(path);
   return files;
@@ -178,7 +182,7 @@ std::vector<std::string> input_files(const DataOptions& data,
 std::vector<std::string> kernel_files(const Kernels& kernels) {
   std::vector<std::string> files;
   for (const Kernel& kernel : kernels.list())
-    if (kernel.kind == Kernel::Kind::precomputed) files.push_back(kernel.file);
+    if (kernel.is_precomputed()) files.push_back(kernel.file);
   return files;
 }
 
@@ -255,7 +259,7 @@ PrecomputedMatrices read_precomputed(const std::vector<Kernel>& kernels,
                                      const std::vector<std::string>& given, bool own_files) {
   std::vector<std::string> names;
   for (const Kernel& kernel : kernels)
-    if (kernel.kind == Kernel::Kind::precomputed) names.push_back(kernel.file);
+    if (kernel.is_precomputed()) names.push_back(kernel.file);
   PrecomputedMatrices matrices;
   for (const std::string& text : given) {
     const std::size_t equals = text.find('=');

@@ -4,6 +4,7 @@ Every row states what is wrong, the command, the exit code and what the message 
 asks for, which must not appear, and with an older output there, which must stay as it was. Nothing else may be left behind.
 """
 
+import io
 import os
 import resource
 import shutil
@@ -131,6 +132,40 @@ bad_svm("qid", "1 qid:3 1:2\n", "bad.svm:1:3: 'qid:' marks ranking data")
 bad_svm("empty", "# nothing\n\n", "bad.svm: the file has no samples")
 bad_svm("task-column", libsvm_text(ROWS), "bad.svm: a LIBSVM file has no task column 'site'", options="--task site")
 
+# NumPy's arrays
+
+
+def npy(array, version=None):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asanyarray(array), version=version)
+    return file.getvalue()
+
+
+def bad_npy(name, content, *says, options="", files=None):
+    row(f"npy-{name}", f"train bad.npy -o out.h5 {options}", *says, files={"bad.npy": content, **(files or {})})
+
+
+X_NPY = npy(np.arange(6.0).reshape(2, 3))
+bad_npy("no-labels", X_NPY, "bad.npy: a .npy file holds features only. Name the file of the labels, as in --label labels.npy, or put it beside as bad-labels.npy.")
+bad_npy("label-column", X_NPY, "holds features only, and no column 'kind'", "--label labels.npy", options="--label kind")
+bad_npy("task-column", X_NPY, "holds features only, and no column 'site'", "--task tasks.npy", options="--task site --label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("labels-missing", X_NPY, "y.npy: there is no such file", options="--label y.npy")
+bad_npy("labels-too-few", X_NPY, "y.npy: is an array of 1 values", "but bad.npy has 2 rows", options="--label y.npy", files={"y.npy": npy([1])})
+bad_npy("empty", b"", "bad.npy: the file is empty", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("text", GOOD, "bad.npy: this is no .npy file", options="--label y.npy", files={"y.npy": npy([1])})
+bad_npy("archive", b"PK\x03\x04" + bytes(100), "bad.npy: this is an .npz archive", options="--label y.npy", files={"y.npy": npy([1])})
+bad_npy("nan", npy([[1.0, 2.0], [3.0, np.nan]]), "bad.npy: row 2, column 2 holds nan; every value must be a finite number", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("cut-off", X_NPY[:-3], "bad.npy: its header promises a 2 x 3 array of type '<f8', but the file has only ", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("more", X_NPY + b"x", "bad.npy: there is more behind a 2 x 3 array", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("one-dimension", npy(np.arange(6.0)), "bad.npy: is an array of 6 values", "X.reshape(len(X), -1)", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("complex", npy(np.ones((2, 2), complex)), "bad.npy: holds values of type '<c16'", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("objects", npy(np.array([[None]], object)), "bad.npy: holds Python objects", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("records", npy(np.zeros(2, [("a", float)])), "bad.npy: holds records of several fields", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("huge", X_NPY.replace(b"(2, 3), }       ", b"(2000000000, 3)}"), "bad.npy: its header promises a 2000000000 x 3 array", options="--label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("endless-header", b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(100), "bad.npy: byte 9: the header would have 4294967295 bytes", options="--label y.npy",
+        files={"y.npy": npy([0, 1])})
+bad_npy("header", X_NPY.replace(b"'shape'", b"'shade'"), "bad.npy: byte ", "the key 'shade' is none of", options="--label y.npy", files={"y.npy": npy([0, 1])})
+
 # Labels and tasks
 
 bad_csv("one-class", GOOD.replace("yes", "no"), "task 'a' has only one class ('no')")
@@ -253,6 +288,9 @@ bad_kernel("matrix-size", "precomputed:k.mat", "kernel 'precomputed:k.mat': the 
            files={"k.mat": "1,0\n0,1\n"})
 bad_kernel("matrix-ragged", "precomputed:k.mat", "k.mat:2:", files={"k.mat": "1,0\n0\n"})
 bad_kernel("matrix-text", "precomputed:k.mat", "k.mat:2:3: column 2 holds 'x', which is not a number", files={"k.mat": "1,0\n0,x\n"})
+bad_kernel("matrix-npy-size", "precomputed:k.npy", "kernel 'precomputed:k.npy': the matrix is 2 x 3, but the data have 28 rows", files={"k.npy": X_NPY})
+bad_kernel("matrix-npy-line", "precomputed:k.npy", "k.npy: is an array of 3 values", files={"k.npy": npy([1.0, 2.0, 3.0])})
+bad_kernel("matrix-npy-text", "precomputed:k.npy", "k.npy: is a 1 x 1 array of type '<U1', which holds texts", files={"k.npy": npy([["a"]])})
 bad_kernel("matrix-header", "precomputed:k.mat", "k.mat:1:1: ", "A matrix file has no header", files={"k.mat": "a,b\n0,1\n"})
 
 

@@ -4,42 +4,24 @@
 #include <cmath>
 #include <vector>
 
+#include "coterie/kernel/base/list.hpp"
+
 namespace coterie {
 
 namespace {
 
 using Real = boost::multiprecision::float128;
 
-Real raw_value(const Kernel& kernel, const Matrix& X, Index i, Index j) {
-  if (kernel.kind == Kernel::Kind::precomputed) throw InputError("not for precomputed kernels");
-  Real sum = 0;
-  const Index d = kernel.columns.empty() ? X.cols() : std::ssize(kernel.columns);
-  for (Index k = 0; k < d; ++k) {
-    const Index c = kernel.columns.empty() ? k : kernel.columns[static_cast<std::size_t>(k)];
-    const Real x = X(i, c);
-    const Real z = X(j, c);
-    if (kernel.kind == Kernel::Kind::gauss)
-      sum += (x - z) * (x - z);
-    else if (kernel.kind == Kernel::Kind::laplace)
-      sum += abs(x - z);
-    else if (kernel.kind == Kernel::Kind::chi2)
-      sum += x + z > 0 ? 2 * x * z / (x + z) : Real(0);
-    else
-      sum += x * z;
-  }
-  const Real s = kernel.parameter;
-  if (kernel.kind == Kernel::Kind::gauss) return exp(-sum / (2 * s * s));
-  if (kernel.kind == Kernel::Kind::laplace) return exp(-sum / s);
-  if (kernel.kind != Kernel::Kind::poly) return sum;
-  Real power = 1;
-  for (int k = 0; k < static_cast<int>(kernel.parameter); ++k) power *= sum + kernel.offset;
-  return power;
-}
-
+// The definition of the kernels, with 113 bits.
 Real value(const Kernel& kernel, const Matrix& X, Index i, Index j) {
-  const Real raw = raw_value(kernel, X, i, j);
-  if (kernel.raw || i == j) return kernel.raw ? raw : Real(1);
-  return raw / sqrt(raw_value(kernel, X, i, i) * raw_value(kernel, X, j, j));
+  const bool divided = !kernel.raw && !kernel.base->is_one_at_equal_points;
+  if (divided && i == j) return 1;
+  const auto plain = [&](Index k, Index l) {
+    return BaseKernels::value<Real>(kernel, X.row(k).data(), X.row(l).data(), X.cols());
+  };
+  Real quotient = plain(i, j);
+  if (divided) quotient /= sqrt(plain(i, i) * plain(j, j));
+  return power_of(quotient, kernel.base->power(kernel));
 }
 
 // min over D of c'theta.

@@ -16,7 +16,7 @@ from support import csv_text, small_rows
 WILD = {
     "magnitude": [1e-320, 1e-300, 1e-200, 1e-155, 1e-150, 1e-100, 1e-50, 1.0, 1e50, 1e77, 1e100, 1e150, 1e154, 1e200, 1e300, 1e307, "rows", "columns"],
     "kernels": ["linear", "linear:raw", "poly:2", "poly:2:raw", "poly:1000", "poly:1000:raw", "poly:3:1e300", "poly:2:1e-300:raw", "gauss:1", "gauss:1e-100",
-                "gauss:1e100", "laplace:1", "laplace:1e-100", "laplace:1e100", "chi2", "chi2:raw", "laplace:1 linear:raw", "linear:raw gauss:1", "paper"],
+                "gauss:1e100", "laplace:1", "laplace:1e-100", "laplace:1e100", "chi2", "chi2:raw", "laplace:1 linear:raw", "linear:raw gauss:1", "paper", "cauchy:1", "cauchy:1e-100", "cauchy:1e100"],
     "C": ["1", "1", "1", "10", "1e-300", "1e-100", "1e-50", "1e50", "1e100", "1e300"],
     "lambda": ["0.1max", "0.1max", "0", "inf", "1", "1e9", "1e308", "1e-300", "1e-320max", "1e300max"],
     "weights": [None, None, None, ("1e-300", "1e300"), ("1e-320", "1"), ("1e300", "1e300"), ("1e-100", "1e100")],

@@ -1,4 +1,4 @@
-"""Every format read, written and converted into every other by the program; files of SciPy; damaged files."""
+"""Every format read, written and converted into every other by the program; files of SciPy and NumPy; damaged files."""
 
 import gzip
 import itertools
@@ -22,6 +22,7 @@ FORMATS = {
     "svm": ("d.svm", ["d-a.svm:a", "d-b.svm:b"]),
     "svm.gz": ("d.svm.gz", ["d-a.svm.gz:a", "d-b.svm.gz:b"]),
     "mat": ("d.mat", ["d.mat"]),
+    "npy": ("d.npy", ["d.npy"]),
     "idx": ("d.idx", ["d-a.idx:a", "d-b.idx:b"]),
     "idx-images.gz": ("d-images-idx3-double.gz", ["d-a-images-idx3-double.gz:a", "d-b-images-idx3-double.gz:b"]),
 }
@@ -137,6 +138,89 @@ def test_scipy_reads_what_is_written(coterie):
     assert [str(cell[0]) for cell in content["task_names"].ravel()] == list(TASKS)
 
 
+def write_array(path, array, version=None):
+    with open(path, "wb") as file:
+        np.lib.format.write_array(file, array, version=version)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_numpy(coterie, order, version):
+    whole = np.random.default_rng(5).integers(0, 100, size=(7, 3))
+    y = np.array(["no", "\u00b5 yes", "no", "no", "no", "\u00b5 yes", "no"])
+    write_array(coterie.folder / "X-labels.npy", y, version)
+    for kind in ("<f8", ">f8", "<f4", ">f4", "i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "u1", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8", "?"):
+        X = np.array(((whole / 7) if "f" in kind else whole).astype(kind), order=order)
+        write_array(coterie.folder / "X.npy", X, version)
+        assert read_rows(coterie, "X.npy") == [[*map(float, line), label] for line, label in zip(X, y)], kind
+
+
+def test_labels_and_tasks_of_numpy(coterie):
+    X = np.random.default_rng(6).normal(size=(40, 4))
+    np.save(coterie.folder / "X.npy", X)
+    tasks = np.where(np.arange(40) < 20, "left", "right")
+    np.save(coterie.folder / "t.npy", tasks)
+    signs = np.where(X[:, 0] > 0, 1, -1)
+    for labels, texts in ((signs, ("-1", "1")), (signs.astype(np.float32) / 2, ("-0.5", "0.5")), (signs > 0, ("0", "1")), (signs.astype(">i2").reshape(-1, 1), ("-1", "1")),
+                          (np.where(signs > 0, "yes", "no").astype("S"), ("no", "yes")), (np.where(signs > 0, "ja", "n\u00f6").astype(">U7"), ("n\u00f6", "ja"))):
+        np.save(coterie.folder / "y.npy", labels)
+        expected = [[*x, texts[int(sign > 0)], task] for x, sign, task in zip(X.tolist(), signs, tasks)]
+        assert read_rows(coterie, "X.npy", "--label", "y.npy", "--task", "t.npy") == expected
+
+
+def test_every_verb_takes_arrays(coterie):
+    X = np.random.default_rng(7).normal(size=(60, 4))
+    y, tasks = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no"), np.arange(60) % 2
+    np.save(coterie.folder / "X.npy", X)
+    np.save(coterie.folder / "y.npy", y)
+    np.save(coterie.folder / "t.npy", tasks)
+    rows = [[*x, label, task] for x, label, task in zip(X.tolist(), y, tasks)]
+    coterie.write("d.csv", csv_text(rows, header=["f1", "f2", "f3", "f4", "label", "task"]))
+    named = ["--label", "y.npy", "--task", "t.npy"]
+    for kernels in ("paper", "linear cauchy:2,4"):
+        coterie("train", "X.npy", *named, "-o", "n.h5", "--kernels", kernels, "--quiet")
+        coterie("train", "d.csv", "-o", "c.h5", "--kernels", kernels, "--quiet")
+        assert (coterie.folder / "n.h5").read_bytes() == (coterie.folder / "c.h5").read_bytes()
+    coterie("verify", "n.h5", "X.npy", *named)
+    coterie("evaluate", "n.h5", "X.npy", *named)
+    coterie("predict", "n.h5", "X.npy", "--task", "t.npy", "-o", "n.csv")
+    coterie("predict", "n.h5", "d.csv", "-o", "c.csv")
+    predicted = [[line.split(",") for line in (coterie.folder / name).read_text().splitlines()] for name in ("n.csv", "c.csv")]
+    assert len(predicted[0]) == 61 and predicted[0][0] == predicted[1][0]
+    assert "t.npy is also an input" in coterie("predict", "n.h5", "X.npy", "--task", "t.npy", "-o", "t.npy", code=2).err
+    assert "X.npy: a .npy file holds features only. Name the file of the labels, as in --label labels.npy, or put it beside as X-labels.npy." in \
+        coterie("train", "X.npy", "-o", "m.h5", code=2).err
+
+
+def test_precomputed_kernels_of_numpy(coterie):
+    X = np.random.default_rng(8).normal(size=(28, 3))
+    rows = [[*x, "yes" if x[0] > 0 else "no"] for x in X.tolist()]
+    coterie.write("d.csv", csv_text(rows, header=["f1", "f2", "f3", "label"]))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
+    coterie.write("K.csv", "".join(",".join(map(repr, line)) + "\n" for line in K.tolist()))
+    np.save(coterie.folder / "K.npy", np.asfortranarray(K.astype(">f8")))
+    thetas = []
+    for name in ("K.csv", "K.npy"):
+        coterie("train", "d.csv", "-o", "k.h5", "--kernels", f"linear precomputed:{name}", "--quiet")
+        coterie("verify", "k.h5", "d.csv", "--precomputed", f"{name}={name}")
+        with h5py.File(coterie.folder / "k.h5") as model:
+            found = {}
+            model.visititems(lambda key, item: found.update({key: item[()].tolist()}) if key.endswith("theta") else None)
+        thetas.append(found)
+    assert thetas[0] == thetas[1] and thetas[0]
+
+
+def test_numpy_reads_what_is_written(coterie):
+    rows = unequal_rows()
+    coterie.write("d.csv", csv_text(rows))
+    document = coterie("data", "convert", "d.csv", "d.npy", "--json").json
+    assert document["files"] == ["d.npy", "d-labels.npy", "d-tasks.npy"] and document["file_per_task"] is False
+    assert np.load(coterie.folder / "d.npy").tolist() == [row[:3] for row in rows]
+    labels, tasks = np.load(coterie.folder / "d-labels.npy"), np.load(coterie.folder / "d-tasks.npy")
+    assert labels.dtype == np.int64 and labels.tolist() == [int(row[3]) for row in rows]
+    assert tasks.dtype == np.dtype("<U1") and tasks.tolist() == [row[4] for row in rows]
+
+
 def set_class(dataset, name):
     """The attribute that MATLAB marks a class with, whose text has no padding of its own."""
     kind = h5py.h5t.C_S1.copy()
@@ -199,11 +283,13 @@ def small_files(tmp_path_factory):
     pixels = struct.pack(">BBBBIII", 0, 0, 8, 3, 3, 2, 2) + bytes(range(12))
     (folder / "p-images-idx3-ubyte").write_bytes(pixels)
     (folder / "z-images-idx3-ubyte.gz").write_bytes(gzip.compress(pixels, mtime=0))
+    np.save(folder / "n.npy", X[0])
+    np.save(folder / "f.npy", np.asfortranarray(X[0].astype(">f4")))
     (folder / "d.idx").write_bytes(struct.pack(">BBBBII", 0, 0, 14, 2, 2, 2) + struct.pack(">4d", 1, 2, 3, 4))
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", ["plain.mat", "packed.mat", "sparse.mat", "new.mat", "p-images-idx3-ubyte", "z-images-idx3-ubyte.gz", "d.idx"])
+@pytest.mark.parametrize("name", ["plain.mat", "packed.mat", "sparse.mat", "new.mat", "p-images-idx3-ubyte", "z-images-idx3-ubyte.gz", "d.idx", "n.npy", "f.npy"])
 def test_damaged_files_end_in_a_table_or_a_message(coterie, small_files, name):
     source = random.Random(name)
     coterie("data", "describe", coterie.write(name, small_files[name]))
@@ -252,8 +338,9 @@ def test_names_of_data_list_can_be_used(coterie):
     coterie.write("d.csv", csv_text(unequal_rows()))
     coterie("data", "convert", "d.csv", "shelf/d.mat")
     coterie("data", "convert", "d.csv", "shelf/d.idx")
+    coterie("data", "convert", "d.csv", "shelf/d.npy")
     names = [entry["name"] for entry in coterie("data", "list", "--json", environment={"COTERIE_DATA": "shelf"}).json["data"]]
-    assert names == ["digits", "shelf/d-a.idx", "shelf/d-b.idx", "shelf/d.mat", "shelf/mine/data.csv.gz"]
+    assert names == ["digits", "shelf/d-a.idx", "shelf/d-b.idx", "shelf/d.mat", "shelf/d.npy", "shelf/mine/data.csv.gz"]
     for name in names:
         assert coterie("data", "describe", name, "--json").json["rows"] > 0
         assert name in coterie("data", "list", environment={"COTERIE_DATA": "shelf"}).out

@@ -156,16 +156,18 @@ def test_an_input_is_never_an_output(inputs, name):
     ("path p/journal -o p", "p/journal", "--output: p/journal is also an input"),
     ("data convert a-x.svm:x a-y.svm:y a.svm", "a-x.svm", "a-x.svm is also an input"),
     ("data convert a.idx b.idx", "a.idx", None),
+    ("data convert a.npy b.npy", "a.npy", None),
 ], ids=lambda value: value.split()[0] if value and " " in value else "")
 def test_files_that_are_not_named_as_outputs(inputs, command, file, says):
     (inputs.folder / "p").mkdir()
     text = GOOD if "convert" not in command else "1 1:2\n-1 1:3\n"
     inputs.write(file, text)
     inputs.write("a-y.svm", text)
-    if says is None:  # images and labels by the usual names
-        inputs("data", "convert", inputs.write("n.csv", "f1,f2,label\n1,2,0\n3,4,1\n"), "a.idx")
-        os.link(inputs.folder / "a-labels.idx", inputs.folder / "b-labels.idx")
-        says = "b-labels.idx is also an input"
+    if says is None:  # labels by the usual names
+        ending = os.path.splitext(file)[1]
+        inputs("data", "convert", inputs.write("n.csv", "f1,f2,label\n1,2,0\n3,4,1\n"), file)
+        os.link(inputs.folder / f"a-labels{ending}", inputs.folder / f"b-labels{ending}")
+        says = f"b-labels{ending} is also an input"
     before = inputs.files()
     result = inputs(*command.split(), code=2)
     assert says in result.err, result.describe()

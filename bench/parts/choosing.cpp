@@ -99,7 +99,7 @@ double libsvm_test(const SearchData& inner, const std::vector<Split>& inner_spli
   std::vector<Index> widths;
   const std::vector<Kernel>& kernels = kernels_of(inside.front()).grams.kernels;
   for (Index m = 0; m < std::ssize(kernels); ++m)
-    if (kernels[static_cast<std::size_t>(m)].kind == Kernel::Kind::gauss) widths.push_back(m);
+    if (kernels[static_cast<std::size_t>(m)].base == find_base_kernel("gauss")) widths.push_back(m);
   const Index Cs = std::ssize(grid.C);
   const Index points = std::ssize(widths) * Cs;
   std::vector<Matrix> cells(static_cast<std::size_t>(points),

@@ -20,7 +20,7 @@ constexpr double kRound = 1e-14;  // of the largest diagonal: nothing but roundi
 
 void check(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels)
-    if (kernel.kind == Kernel::Kind::precomputed)
+    if (kernel.is_precomputed())
       throw InputError(
           fmt::format("kernel '{}' has values only for the rows of its file, so it cannot be "
                       "mapped to features. Use kernels of the features, or `map` none.",

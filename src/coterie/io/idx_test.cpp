@@ -249,8 +249,8 @@ TEST_F(Idx, MessagesOfWriting) {
   EXPECT_EQ(message([&] { write_idx(samples, path("x.idx")); }),
             "x.idx: the data has 2 tasks, but an IDX file holds one. Write a file per task.");
   EXPECT_EQ(message([&] { check_table_name(path("x-labels-idx1-ubyte")); }),
-            "x-labels-idx1-ubyte: the ending must say the format: .csv, .tsv, .svm or .idx, "
-            "perhaps followed by .gz, or .mat.");
+            "x-labels-idx1-ubyte: the ending must say the format: .csv, .tsv, .svm, .npy or "
+            ".idx, perhaps followed by .gz, or .mat.");
   EXPECT_EQ(file_count(), 2U);  // nothing was written
 }
 

@@ -28,5 +28,6 @@ Samples read_csv_files(std::vector<InputFile>& files, const TableOptions& option
 Samples read_libsvm_files(std::vector<InputFile>& files, const TableOptions& options);
 Samples read_mat_files(const std::vector<InputFile>& files, const TableOptions& options);
 Samples read_idx_files(const std::vector<InputFile>& files, const TableOptions& options);
+Samples read_npy_files(const std::vector<InputFile>& files, const TableOptions& options);
 
 }  // namespace coterie::detail

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include "coterie/io/csv_reader.hpp"
+#include "coterie/io/npy_file.hpp"
 #include "coterie/io/row_buffer.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie {
 
 Matrix read_matrix(const std::string& path) {
+  if (detail::is_npy_name(path) ||
+      detail::first_bytes(path, detail::npy_magic.size()) == detail::npy_magic)
+    return detail::NpyReader(path).numbers(memory_for_tables());
   detail::LineReader reader(path);
   if (!detail::next_row(reader)) reader.fail_file("the file is empty. It needs rows of numbers.");
   const char delimiter = detail::delimiter_of(reader);

@@ -1,4 +1,4 @@
-// A matrix of numbers from a CSV or TSV file without header, such as a precomputed kernel.
+// A matrix of numbers from a CSV or TSV file without header or a .npy file, such as a precomputed kernel.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace coterie {
 
-// Plain or gzip. Errors are InputErrors "file:line:column: ...".
+// Plain or gzip. Errors are InputErrors "file:line:column: ...", for .npy files "file: byte 27: ..." or "file: row 3, column 4 ...".
 Matrix read_matrix(const std::string& path);
 
 }  // namespace coterie

@@ -9,6 +9,7 @@
 #include "coterie/io/byte_input.hpp"
 #include "coterie/io/idx_file.hpp"
 #include "coterie/io/input_file.hpp"
+#include "coterie/io/npy_file.hpp"
 #include "coterie/io/text.hpp"
 
 namespace coterie {
@@ -43,7 +44,7 @@ namespace {
 
 using detail::InputFile;
 
-enum class Format { csv, libsvm, mat, idx };
+enum class Format { csv, libsvm, mat, idx, npy };
 
 const char* name_of(Format format) {
   switch (format) {
@@ -53,6 +54,8 @@ const char* name_of(Format format) {
       return "LIBSVM";
     case Format::mat:
       return "MATLAB";
+    case Format::npy:
+      return "NumPy";
     default:
       return "IDX";
   }
@@ -111,6 +114,7 @@ Format format_of(InputFile& file) {
     const bool mat =
         start.starts_with("MATLAB 5.0 MAT-file") || start.starts_with("MATLAB 7.3 MAT-file");
     if (extension == ".mat" || mat) return Format::mat;
+    if (extension == ".npy" || start.starts_with(detail::npy_magic)) return Format::npy;
     if (detail::parse_idx_name(file.path) || detail::looks_like_idx(start)) return Format::idx;
   }
   return looks_like_libsvm(*file.open()) ? Format::libsvm : Format::csv;
@@ -120,6 +124,10 @@ Format format_of(InputFile& file) {
 
 std::vector<std::string> files_behind(const std::string& path) {
   std::vector<std::string> files = {parse_path(path).path};
+  if (detail::is_npy_name(files.front()))
+    for (const char* what : {"labels", "tasks"})
+      if (const std::string beside = detail::find_npy_beside(files.front(), what); !beside.empty())
+        files.push_back(beside);
   std::optional<detail::IdxName> idx = detail::parse_idx_name(files.front());
   if (!idx) return files;
   for (const detail::IdxType& type : detail::idx_types)
@@ -149,6 +157,7 @@ Samples read_samples(const std::vector<std::string>& paths, const TableOptions& 
   if (format == Format::idx) return detail::read_idx_files(files, options);
   if (files.size() == 1 && !files.front().task_given) files.front().task.clear();
   if (format == Format::mat) return detail::read_mat_files(files, options);
+  if (format == Format::npy) return detail::read_npy_files(files, options);
   return format == Format::libsvm ? detail::read_libsvm_files(files, options)
                                   : detail::read_csv_files(files, options);
 }

@@ -1,4 +1,4 @@
-// Labelled samples from data files: CSV, TSV, LIBSVM, IDX, plain or gzip; MATLAB. docs/data-formats.md has the details.
+// Labelled samples from data files: CSV, TSV, LIBSVM, IDX, NumPy, plain or gzip; MATLAB. docs/data-formats.md has the details.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace coterie {
 
 struct TableOptions {
-  std::string label = "label";             // the column of labels
+  std::string label = "label";             // the column of labels; a file beside .npy data
   std::optional<std::string> task = {};    // the column of task names; default: "task" when there
   std::vector<std::string> drop = {};      // columns to leave out
   std::vector<std::string> features = {};  // the columns of X, in this order; empty: all others
@@ -27,12 +27,15 @@ struct TableOptions {
 // task. `label` and `task` may name other variables. IDX files (.idx, train-images-idx3-ubyte, or by their content) are images,
 // with features f1, f2, ... row by row; their labels are found beside them by the usual name, or named behind them.
 //
+// NumPy files (.npy) are arrays of numbers, with features f1, f2, ... by column. `label` and `task` may name .npy files with a value for
+// every row; otherwise these are found beside them, X-labels.npy and X-tasks.npy of X.npy.
+//
 // A table that would take more memory than it may is an error, as soon as that is certain and before the memory is taken.
 //
 // Several files without a task column are a task each, named by the file; "file:name" names the task of a file.
 Samples read_samples(const std::vector<std::string>& paths, const TableOptions& options = {});
 
-// The files that read_samples opens for one of its paths: without the task behind a colon, and with what may be the labels of IDX images.
+// The files that read_samples opens for one of its paths: without the task behind a colon, and with what may be the labels of IDX images, labels and tasks of .npy files.
 std::vector<std::string> files_behind(const std::string& path);
 
 }  // namespace coterie

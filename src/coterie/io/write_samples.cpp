@@ -5,12 +5,13 @@
 #include <filesystem>
 
 #include "coterie/io/idx_file.hpp"
+#include "coterie/io/npy_file.hpp"
 #include "coterie/io/write_table.hpp"
 
 namespace coterie {
 namespace {
 
-enum class Format { none, csv, libsvm, mat, idx };
+enum class Format { none, csv, libsvm, mat, idx, npy };
 
 std::string without_gz(const std::string& path) {
   return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
@@ -22,6 +23,10 @@ Format format_of(const std::string& path) {
   if (extension == ".svm" || extension == ".libsvm" || extension == ".svmlight")
     return Format::libsvm;
   if (path.ends_with(".mat")) return Format::mat;
+  if (extension == ".npy") {  // the names of what belongs to others are no data
+    const std::string stem = std::filesystem::path(without_gz(path)).stem().string();
+    return stem.ends_with("-labels") || stem.ends_with("-tasks") ? Format::none : Format::npy;
+  }
   const std::optional<detail::IdxName> idx = detail::parse_idx_name(path);
   return idx && !idx->stem.ends_with("labels") ? Format::idx : Format::none;
 }
@@ -84,8 +89,8 @@ void check_table_name(const std::string& path) {
         fmt::format("{}: MATLAB files are compressed inside; let the name end in .mat.", path));
   }
   throw InputError(
-      fmt::format("{}: the ending must say the format: .csv, .tsv, .svm or .idx, perhaps followed "
-                  "by .gz, or .mat.",
+      fmt::format("{}: the ending must say the format: .csv, .tsv, .svm, .npy or .idx, perhaps "
+                  "followed by .gz, or .mat.",
                   path));
 }
 
@@ -97,6 +102,10 @@ std::vector<std::string> files_to_write(const Samples& samples, const std::strin
     for (const std::string& task : samples.tasks) files.push_back(task_path(path, task));
   else
     files.push_back(path);
+  if (format == Format::npy) {
+    if (!samples.label.empty()) files.push_back(detail::npy_beside(path, "labels"));
+    if (!samples.task.empty()) files.push_back(detail::npy_beside(path, "tasks"));
+  }
   if (format != Format::idx) return files;
   const std::vector<std::string> images = files;
   for (const std::string& file : images)
@@ -111,6 +120,7 @@ WrittenFiles write_samples(const Samples& samples, const std::string& path) {
   const bool one_task = format == Format::libsvm || format == Format::idx;
   if (one_task && samples.tasks.size() > 1) return write_tasks(samples, path, format);
   if (format == Format::idx) return {write_idx(samples, path)};
+  if (format == Format::npy) return {write_npy(samples, path)};
   if (format == Format::libsvm)
     write_libsvm(samples, path);
   else if (format == Format::mat)

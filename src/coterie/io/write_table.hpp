@@ -27,7 +27,11 @@ void write_mat(const Samples& samples, const std::string& path);
 std::vector<std::string> write_idx(const Samples& samples, const std::string& path,
                                    std::optional<Index> task = {});
 
-// Whether the ending says a format: .csv, .tsv, .tab, .svm, .libsvm, .svmlight, .idx or a name like train-images-idx3-ubyte, each
+// NumPy's format, version 1.0: the features as doubles in path, a value for every row in path-labels and path-tasks (X-labels.npy beside
+// X.npy), where there are some: whole numbers, doubles, or texts. Names of features are not kept. gzip for .gz. Returns the files written.
+std::vector<std::string> write_npy(const Samples& samples, const std::string& path);
+
+// Whether the ending says a format: .csv, .tsv, .tab, .svm, .libsvm, .svmlight, .npy, .idx or a name like train-images-idx3-ubyte, each
 // perhaps with .gz; .mat.
 bool names_a_table(const std::string& path);
 void check_table_name(const std::string& path);  // throws InputError unless it does

@@ -10,6 +10,8 @@
 
 namespace coterie {
 
+struct Quantity;
+
 class ExactKernels {
  public:
   // Over the rows of X (scaled), a copy of which is kept. Precomputed matrices, by the names of their files, must outlive it.
@@ -27,13 +29,13 @@ class ExactKernels {
   double roundings(Index m) const { return roundings_[static_cast<std::size_t>(m)]; }
 
  private:
-  // What kernels of one kind on the same columns share: an inner product, a distance, a sum.
+  // What kernels of one quantity on the same columns share: an inner product, a distance, a sum.
   struct Base {
-    Kernel::Kind kind;  // linear also serves poly, gauss and laplace their own distances
+    const Quantity* quantity;  // null: precomputed
     std::vector<Index> columns;
   };
-  long double base_value(const Base& base, Index i, Index j) const;
-  long double from_base(std::size_t m, long double base, Index i, Index j) const;
+  long double sum_at(const Base& base, Index i, Index j) const;
+  long double from_sum(std::size_t m, long double sum, Index i, Index j) const;
 
   Matrix X_;
   std::vector<Kernel> kernels_;
@@ -41,7 +43,8 @@ class ExactKernels {
   std::vector<Base> bases_;
   std::vector<std::size_t> base_of_;  // [kernel]
   std::vector<std::vector<long double>>
-      norm_;  // [kernel][row] sqrt of the base value; empty where it is 1
+      norm_;  // [kernel][row] sqrt of the value before its power; empty where it is 1
+  std::vector<Index> power_;  // [kernel]
   std::vector<double> roundings_;
 };
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
+#include "coterie/kernel/base/base_kernel.hpp"
 #include "coterie/kernel/pairwise.hpp"
 
 namespace coterie {
 
 namespace {
-
-using Kind = Kernel::Kind;
 
 constexpr Index kLongestChain = 7;  // halvings of a width between two exponentials
 constexpr double kLoss = 1e-8;      // that a chain may cause in the objective, relative to it
@@ -20,14 +20,6 @@ Index longest_chain(double largest_C) {
   Index halvings = 0;
   for (; halvings < kLongestChain && 4 * loss <= kLoss; ++halvings) loss *= 4;
   return halvings;
-}
-
-bool is_distance(Kind kind) { return kind == Kind::gauss || kind == Kind::laplace; }
-
-// exp(-rate distance): half the width multiplies the rate of gauss by 4, that of laplace by 2.
-double rate_of(const Kernel& kernel) {
-  const double s = kernel.parameter;
-  return kernel.kind == Kind::gauss ? 1 / (2 * s * s) : 1 / s;
 }
 
 // Widths from the largest to the smallest; every width joins the chain of which it is the next half, or begins one.
@@ -52,7 +44,7 @@ void chain_widths(const std::vector<Kernel>& kernels, std::vector<Index> chosen,
       if (next == chosen.end()) break;
       m = *next;
       chosen.erase(next);
-      power *= kernels[static_cast<std::size_t>(m)].kind == Kind::gauss ? 4 : 2;
+      power *= kernels[static_cast<std::size_t>(m)].base->power_of_half;
       plan.terms[static_cast<std::size_t>(m)] = {root, power, 1};
     }
   }
@@ -78,10 +70,10 @@ RootPlan plan_roots(const std::vector<Kernel>& kernels, double largest_C) {
   for (std::size_t m = 0; m < kernels.size(); ++m) {
     if (done[m]) continue;
     const Kernel& kernel = kernels[m];
-    if (is_distance(kernel.kind)) {
+    if (kernel.base->power_of_half > 0) {
       std::vector<Index> alike;
       for (std::size_t k = m; k < kernels.size(); ++k)
-        if (kernels[k].kind == kernel.kind && kernels[k].columns == kernel.columns) {
+        if (kernels[k].base == kernel.base && kernels[k].columns == kernel.columns) {
           alike.push_back(static_cast<Index>(k));
           done[k] = true;
         }
@@ -89,16 +81,13 @@ RootPlan plan_roots(const std::vector<Kernel>& kernels, double largest_C) {
       continue;
     }
     Kernel root = kernel;
-    if (kernel.kind == Kind::poly) {
-      root.kind = Kind::linear;
+    root.block.clear();  // its columns are what counts
+    if (kernel.base->root) {
+      root.base = kernel.base->root;
       root.parameter = 0;
     }
-    const auto same = std::find_if(plan.roots.begin(), plan.roots.end(), [&](const Kernel& other) {
-      return other.kind == root.kind && other.offset == root.offset && other.raw == root.raw &&
-             other.columns == root.columns && other.file == root.file;
-    });
-    const Index power = kernel.kind == Kind::poly ? static_cast<Index>(kernel.parameter) : 1;
-    plan.terms[m] = {same - plan.roots.begin(), power, 1};
+    const auto same = std::find(plan.roots.begin(), plan.roots.end(), root);
+    plan.terms[m] = {same - plan.roots.begin(), kernel.base->power(kernel), 1};
     if (same == plan.roots.end()) plan.roots.push_back(root);
   }
   return plan;
@@ -110,40 +99,43 @@ FeatureRoots::FeatureRoots(const Matrix& X, std::vector<Kernel> roots,
     Part part;
     part.kernel = std::move(root);
     const Kernel& kernel = part.kernel;
-    if (kernel.kind == Kind::precomputed) {
+    const BaseKernel& base = *kernel.base;
+    if (kernel.is_precomputed()) {
       part.matrix = &precomputed.at(kernel.file);
       part.diagonal = part.matrix->diagonal();
     } else {
-      const auto known = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& block) {
-        return block.columns == kernel.columns;
-      });
-      part.block = static_cast<std::size_t>(known - blocks_.begin());
-      if (known == blocks_.end())
-        blocks_.push_back({kernel.columns,
-                           kernel.columns.empty() ? X : Matrix(X(Eigen::all, kernel.columns)),
-                           Matrix(), Vector()});
+      part.block = block_of(X, kernel.columns);
       Block& block = blocks_[part.block];
-      if (kernel.kind == Kind::linear) {
-        part.diagonal = squared_norms(block.X).array() + kernel.offset;
-      } else if (kernel.kind == Kind::chi2) {
-        part.diagonal = row_sums(block.X);
-      } else {
+      if (base.is_one_at_equal_points)
         part.diagonal = Vector::Ones(X.rows());
-      }
-      if (kernel.kind == Kind::gauss && block.norms.size() == 0) {
-        block.norms = squared_norms(block.X);
-        Matrix centred = block.X;
-        if (centre_if_far(centred)) {
-          block.norms = squared_norms(centred);
-          block.centred = std::move(centred);
-        }
-      }
+      else
+        part.diagonal = base.diagonal(block.X).array() + kernel.offset;
+      if (base.quantity->from == Quantity::From::distances) prepare_distances(block);
     }
-    const bool plain = kernel.raw || is_distance(kernel.kind);
+    const bool plain = kernel.raw || base.is_one_at_equal_points;
     part.scale = plain ? Vector(Vector::Ones(part.diagonal.size()))
                        : Vector(part.diagonal.cwiseSqrt().cwiseInverse());
     parts_.push_back(std::move(part));
   }
+}
+
+std::size_t FeatureRoots::block_of(const Matrix& X, const std::vector<Index>& columns) {
+  const auto known = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& block) { return block.columns == columns; });
+  const auto number = static_cast<std::size_t>(known - blocks_.begin());
+  if (known == blocks_.end())
+    blocks_.push_back(
+        {columns, columns.empty() ? X : Matrix(X(Eigen::all, columns)), Matrix(), Vector()});
+  return number;
+}
+
+void FeatureRoots::prepare_distances(Block& block) {
+  if (block.norms.size() > 0) return;
+  block.norms = squared_norms(block.X);
+  Matrix centred = block.X;
+  if (!centre_if_far(centred)) return;
+  block.norms = squared_norms(centred);
+  block.centred = std::move(centred);
 }
 
 void FeatureRoots::values(std::span<const Index> rows, std::span<const Index> columns,
@@ -167,90 +159,141 @@ void FeatureRoots::values(std::span<const Index> rows, std::span<const Index> co
 }
 
 // Some hundred columns at a time: what is made from one row of products stays in the nearest cache.
+namespace {
+constexpr std::size_t kColumns = 256;
+constexpr std::size_t kRows = 64;
+}  // namespace
+
+struct FeatureRoots::Tile {
+  std::span<const Index> rows, columns;
+  std::vector<double*> out;  // [root] of its first value; null: not wanted
+  Index stride;
+  std::unique_ptr<double[]> scales;  // [root][column], of wanted roots
+  double* place(std::size_t root, std::size_t k) const {
+    return out[root] + static_cast<Index>(k) * stride;
+  }
+};
+
+// The inner products and squared distances of the points of a tile, as far as they are wanted: both from one product of matrices, unless
+// distances are taken around another centre.
+class FeatureRoots::SharedSums {
+ public:
+  SharedSums(const Block& block, bool products, bool distances)
+      : block_(block), distances_(distances), far_(distances && block.centred.size() > 0) {
+    const auto room = [](std::size_t size) {
+      return std::make_unique_for_overwrite<double[]>(size);
+    };
+    if (products || (distances && !far_)) products_ = room(kRows * kColumns);
+    if (distances) {
+      squares_ = room(far_ ? kRows * kColumns : kColumns);
+      norms_ = room(kColumns);
+    }
+  }
+
+  void compute(const Tile& tile) {
+    if (products_) inner_products(block_.X, tile.rows, tile.columns, products_.get(), kColumns);
+    if (far_) inner_products(block_.centred, tile.rows, tile.columns, squares_.get(), kColumns);
+    if (distances_) gather(block_.norms, tile.columns, norms_.get());
+  }
+
+  // Of row k of the tile; null where they are not wanted.
+  const double* products(std::size_t k) const {
+    return products_ ? products_.get() + k * kColumns : nullptr;
+  }
+  // Until the next call.
+  const double* distances(const Tile& tile, std::size_t k) {
+    if (!distances_) return nullptr;
+    double* out = squares_.get();
+    if (far_)
+      out += k * kColumns;
+    else
+      std::copy_n(products(k), tile.columns.size(), out);
+    const Index i = tile.rows[k];
+    squared_distances(block_.X, i, tile.columns, block_.norms[i], norms_.get(), out);
+    return out;
+  }
+
+ private:
+  const Block& block_;
+  bool distances_, far_;
+  std::unique_ptr<double[]> products_, squares_, norms_;
+};
+
 void FeatureRoots::block_values(std::size_t block_number, std::span<const Index> rows,
                                 std::span<const Index> columns, double* const* out,
                                 Index stride) const {
-  const Block& block = blocks_[block_number];
-  std::vector<std::size_t> wanted;
-  bool products = false;
-  bool gauss = false;
+  const auto is_wanted = [&](std::size_t r) {
+    return out[r] && !parts_[r].matrix && parts_[r].block == block_number;
+  };
+  std::vector<std::size_t> shared, others;
+  bool products = false, distances = false;
   for (std::size_t r = 0; r < parts_.size(); ++r) {
-    const Part& part = parts_[r];
-    if (!out[r] || part.matrix || part.block != block_number) continue;
-    wanted.push_back(r);
-    products = products || part.kernel.kind == Kind::linear;
-    gauss = gauss || part.kernel.kind == Kind::gauss;
+    if (!is_wanted(r)) continue;
+    const Quantity::From from = parts_[r].kernel.base->quantity->from;
+    (from == Quantity::From::pairs ? others : shared).push_back(r);
+    products = products || from == Quantity::From::products;
+    distances = distances || from == Quantity::From::distances;
   }
-  if (wanted.empty()) return;
-  const bool far = block.centred.size() > 0;
-  constexpr std::size_t kColumns = 256;
-  constexpr std::size_t kRows = 64;
-  std::unique_ptr<double[]> G;
-  std::unique_ptr<double[]> D;
-  if (products || (gauss && !far)) G = std::make_unique_for_overwrite<double[]>(kRows * kColumns);
-  if (gauss) D = std::make_unique_for_overwrite<double[]>(far ? kRows * kColumns : kColumns);
-  const auto norms = std::make_unique_for_overwrite<double[]>(kColumns);
-  const auto scales = std::make_unique_for_overwrite<double[]>(wanted.size() * kColumns);
-  for (std::size_t left = 0; left < columns.size(); left += kColumns) {
-    const auto some = columns.subspan(left, std::min(kColumns, columns.size() - left));
-    const Index count = std::ssize(some);
-    if (gauss) gather(block.norms, some, norms.get());
-    for (std::size_t s = 0; s < wanted.size(); ++s)
-      gather(parts_[wanted[s]].scale, some, scales.get() + s * kColumns);
+  if (shared.empty() && others.empty()) return;
+  SharedSums sums(blocks_[block_number], products, distances);
+  Tile tile{{},
+            {},
+            std::vector<double*>(parts_.size(), nullptr),
+            stride,
+            std::make_unique_for_overwrite<double[]>(parts_.size() * kColumns)};
+  for (std::size_t left = 0; left < columns.size(); left += kColumns)
     for (std::size_t top = 0; top < rows.size(); top += kRows) {
-      const auto few = rows.subspan(top, std::min(kRows, rows.size() - top));
-      if (G) inner_products(block.X, few, some, G.get(), kColumns);
-      if (gauss && far) inner_products(block.centred, few, some, D.get(), kColumns);
-      const auto place = [&](std::size_t root, std::size_t k) {
-        return out[root] + static_cast<Index>(top + k) * stride + static_cast<Index>(left);
-      };
-      for (std::size_t k = 0; k < few.size(); ++k) {
-        const Index i = few[k];
-        const double* const g = G ? G.get() + k * kColumns : nullptr;
-        double* distances = D.get();
-        if (gauss) {
-          if (far)
-            distances += k * kColumns;
-          else
-            std::copy_n(g, count, distances);
-          squared_distances(block.X, i, some, block.norms[i], norms.get(), distances);
-        }
-        for (std::size_t s = 0; s < wanted.size(); ++s) {
-          const Part& part = parts_[wanted[s]];
-          if (part.kernel.kind == Kind::gauss)
-            decay(distances, count, rate_of(part.kernel), place(wanted[s], k));
-          else if (part.kernel.kind == Kind::linear)
-            normalise(part, i, some, scales.get() + s * kColumns, g, place(wanted[s], k));
-        }
+      tile.columns = columns.subspan(left, std::min(kColumns, columns.size() - left));
+      tile.rows = rows.subspan(top, std::min(kRows, rows.size() - top));
+      for (std::size_t r = 0; r < parts_.size(); ++r) {
+        if (!is_wanted(r)) continue;
+        tile.out[r] = out[r] + static_cast<Index>(top) * stride + static_cast<Index>(left);
+        if (top == 0) gather(parts_[r].scale, tile.columns, tile.scales.get() + r * kColumns);
       }
-      for (std::size_t s = 0; s < wanted.size(); ++s) {
-        const std::size_t r = wanted[s];
-        const Part& part = parts_[r];
-        if (part.kernel.kind != Kind::laplace && part.kernel.kind != Kind::chi2) continue;
-        const Matrix A = rows_of(block.X, few);
-        const Matrix B = rows_of(block.X, some);
-        const Matrix values =
-            part.kernel.kind == Kind::laplace ? absolute_distances(A, B) : chi2_similarities(A, B);
-        for (std::size_t k = 0; k < few.size(); ++k) {
-          const double* from = values.row(static_cast<Index>(k)).data();
-          if (part.kernel.kind == Kind::laplace)
-            decay(from, count, rate_of(part.kernel), place(r, k));
-          else
-            normalise(part, few[k], some, scales.get() + s * kColumns, from, place(r, k));
-        }
-      }
+      if (!shared.empty()) shared_values(sums, shared, tile);
+      for (const std::size_t r : others) pair_values(r, tile);
+    }
+}
+
+void FeatureRoots::shared_values(SharedSums& sums, const std::vector<std::size_t>& wanted,
+                                 const Tile& tile) const {
+  sums.compute(tile);
+  for (std::size_t k = 0; k < tile.rows.size(); ++k) {
+    const double* const products = sums.products(k);
+    const double* const distances = sums.distances(tile, k);
+    for (const std::size_t r : wanted) {
+      const bool product = parts_[r].kernel.base->quantity->from == Quantity::From::products;
+      row_values(r, tile, k, product ? products : distances);
     }
   }
 }
 
+void FeatureRoots::pair_values(std::size_t r, const Tile& tile) const {
+  const Part& part = parts_[r];
+  const Matrix& X = blocks_[part.block].X;
+  const Matrix sums =
+      part.kernel.base->quantity->pairs(rows_of(X, tile.rows), rows_of(X, tile.columns));
+  for (std::size_t k = 0; k < tile.rows.size(); ++k)
+    row_values(r, tile, k, sums.row(static_cast<Index>(k)).data());
+}
+
+void FeatureRoots::row_values(std::size_t r, const Tile& tile, std::size_t k,
+                              const double* sums) const {
+  const Part& part = parts_[r];
+  if (part.kernel.base->is_one_at_equal_points)
+    part.kernel.base->values(part.kernel, sums, std::ssize(tile.columns), tile.place(r, k));
+  else
+    normalise(part, tile.rows[k], tile.columns, tile.scales.get() + r * kColumns, sums,
+              tile.place(r, k));
+}
+
 // (value + offset) / sqrt(k(x,x) k(z,z)), or undivided for a raw kernel.
 void FeatureRoots::normalise(const Part& part, Index i, std::span<const Index> columns,
-                             const double* scales, const double* values, double* out) const {
+                             const double* scales, const double* sums, double* out) const {
   const double own = part.scale[i];
   const double offset = part.kernel.offset;
   // The product of the scales first: it is the same for (i, j) and (j, i).
-  for (std::size_t l = 0; l < columns.size(); ++l)
-    out[l] = (values[l] + offset) * (own * scales[l]);
+  for (std::size_t l = 0; l < columns.size(); ++l) out[l] = (sums[l] + offset) * (own * scales[l]);
   if (part.kernel.raw) return;
   for (std::size_t l = 0; l < columns.size(); ++l) out[l] = columns[l] == i ? 1 : out[l];
 }

@@ -18,8 +18,8 @@
 
 namespace coterie {
 
-// The fewest roots for a list of kernels: linear (with an offset for poly), gauss and laplace of the largest width of a chain,
-// chi2, precomputed. A chain of Gaussians loses a factor 4 of the unit rounding at every halving of the width, and alphas of up
+// The fewest roots for a list of kernels: of poly linear with its offset, of gauss and laplace the largest width of a chain, of others
+// themselves. A chain of Gaussians loses a factor 4 of the unit rounding at every halving of the width, and alphas of up
 // to largest_C carry the loss into the objective: so a chain is seven halvings (1 to 128) at most, fewer for large C.
 struct RootPlan {
   std::vector<Kernel> roots;
@@ -59,10 +59,19 @@ class FeatureRoots : public RootSource {
     Vector scale;                    // 1 / sqrt(diagonal), or 1
     const Matrix* matrix = nullptr;  // precomputed
   };
+  struct Tile;       // some rows by some columns
+  class SharedSums;  // inner products and squared distances of one block
+
+  std::size_t block_of(const Matrix& X, const std::vector<Index>& columns);
+  static void prepare_distances(Block& block);
   void block_values(std::size_t block, std::span<const Index> rows, std::span<const Index> columns,
                     double* const* out, Index stride) const;
+  void shared_values(SharedSums& sums, const std::vector<std::size_t>& wanted,
+                     const Tile& tile) const;
+  void pair_values(std::size_t r, const Tile& tile) const;
+  void row_values(std::size_t r, const Tile& tile, std::size_t k, const double* sums) const;
   void normalise(const Part& part, Index i, std::span<const Index> columns, const double* scales,
-                 const double* values, double* out) const;
+                 const double* sums, double* out) const;
 
   std::vector<Block> blocks_;
   std::vector<Part> parts_;

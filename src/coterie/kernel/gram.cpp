@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "coterie/kernel/base/base_kernel.hpp"
 #include "coterie/kernel/feature_roots.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/scale.hpp"
@@ -19,7 +20,6 @@
 namespace coterie {
 namespace {
 
-using Kind = Kernel::Kind;
 using RowName = std::function<std::string(Index)>;  // how an error names a row
 
 constexpr double kSymmetry = 1e-8;           // |P_ij - P_ji| <= kSymmetry max |P|
@@ -32,7 +32,7 @@ constexpr double kSmallestNorm = 1e-280;  // k(x,x) that a kernel is divided by
 constexpr double kLargestNorm = 1e280;
 constexpr double kSmallestValue = 1e-200;  // of a kernel that is not divided, unless it is 0
 constexpr double kLargestValue = 1e200;
-constexpr double kSmallestFeature = 1e-140;  // under chi2, unless it is 0
+constexpr double kSmallestFeature = 1e-140;  // of kernels that need features >= 0, unless it is 0
 constexpr double kLargestFeature = 1e140;
 
 [[noreturn]] void fail_at_zero(const Kernel& kernel, const std::string& row) {
@@ -49,7 +49,8 @@ Matrix gather(const Matrix& X, const std::vector<Index>& rows, const std::vector
   return X(rows, columns);
 }
 
-void check_chi2(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
+void check_features(const Kernel& kernel, const Matrix& X, const RowName& row_name) {
+  if (!kernel.base->needs_nonnegative) return;
   for (Index i = 0; i < X.rows(); ++i)
     for (Index k = 0; k < X.cols(); ++k) {
       const double value = X(i, k);
@@ -65,10 +66,10 @@ void check_chi2(const Kernel& kernel, const Matrix& X, const RowName& row_name) 
 }
 
 std::string advice(const Kernel& kernel) {
-  if (kernel.kind == Kind::precomputed) return "Multiply the matrix by a number that mends this";
+  if (kernel.is_precomputed()) return "Multiply the matrix by a number that mends this";
   if (kernel.offset > kLargestFeature) return "Use a smaller offset";
-  return kernel.kind == Kind::poly && kernel.raw ? "Use `scale` standard or a lower degree"
-                                                 : "Use `scale` standard";
+  return kernel.raw && kernel.base->power(kernel) > 1 ? "Use `scale` standard or a lower degree"
+                                                      : "Use `scale` standard";
 }
 
 [[noreturn]] void fail_out_of_range(const Kernel& kernel, bool large, const std::string& where) {
@@ -105,16 +106,6 @@ Vector inverse_norms(const Kernel& kernel, const Matrix& X, const Vector& diagon
   return diagonal.cwiseSqrt().cwiseInverse();
 }
 
-Index degree_of(const Kernel& kernel) {
-  return kernel.kind == Kind::poly ? static_cast<Index>(kernel.parameter) : 1;
-}
-
-// exp(-rate distance), where a kernel of half the width has the rate of gauss times 4, that of laplace times 2.
-double rate_of(const Kernel& kernel) {
-  const double s = kernel.parameter;
-  return kernel.kind == Kind::gauss ? 1 / (2 * s * s) : 1 / s;
-}
-
 const Matrix& find_precomputed(const Kernel& kernel, const PrecomputedMatrices& precomputed) {
   const auto found = precomputed.find(kernel.file);
   if (found == precomputed.end())
@@ -146,21 +137,10 @@ void check_precomputed(const Kernel& kernel, const Matrix& P, Index rows) {
             name, i + 1, j + 1, P(i, j), j + 1, i + 1, P(j, i)));
 }
 
-// How many unit roundings the values of a kernel may be off, relative to sqrt(K_ii K_jj). docs/maths.md (47).
+// Of the values that are `power` of their root.
 double roundings_of(const Kernel& kernel, Index power, Index features) {
-  const double d =
-      static_cast<double>(kernel.columns.empty() ? features : std::ssize(kernel.columns));
-  const double p = static_cast<double>(power);
-  switch (kernel.kind) {
-    case Kind::gauss:
-      return 0.75 * (d + 6) / kCancelled + 4 * p + 6;
-    case Kind::laplace:
-      return d + 4 * p + 8;
-    case Kind::precomputed:
-      return 8;
-    default:
-      return p * (2 * d + 16);
-  }
+  const Index d = kernel.columns.empty() ? features : std::ssize(kernel.columns);
+  return kernel.base->roundings(static_cast<double>(power), static_cast<double>(d));
 }
 
 // What would go wrong later, task by task: zero vectors that must be normalised, negative features under chi2, numbers too large.
@@ -171,17 +151,18 @@ void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>
   };
   for (std::size_t m = 0; m < kernels.size(); ++m) {
     const Kernel& kernel = kernels[m];
-    if (kernel.kind == Kind::gauss || kernel.kind == Kind::laplace) continue;
-    const Vector& diagonal = roots.diagonal(plan.terms[m].root);
-    if (kernel.kind == Kind::chi2)
+    if (kernel.base->needs_nonnegative)
       for (const Index i : task.rows)
-        check_chi2(kernel, gather(data.X, {i}, kernel.columns), [&](Index) { return row_name(i); });
+        check_features(kernel, gather(data.X, {i}, kernel.columns),
+                       [&](Index) { return row_name(i); });
+    if (kernel.base->is_one_at_equal_points) continue;
+    const Vector& diagonal = roots.diagonal(plan.terms[m].root);
     double largest = 0;
     for (const Index i : task.rows) {
       if (!kernel.raw && !can_divide(diagonal[i])) {
-        if (kernel.kind != Kind::precomputed && is_zero_row(kernel, data.X, i))
+        if (!kernel.is_precomputed() && is_zero_row(kernel, data.X, i))
           fail_at_zero(kernel, row_name(i));
-        if (diagonal[i] > 0 || kernel.kind != Kind::precomputed)
+        if (diagonal[i] > 0 || !kernel.is_precomputed())
           fail_at_norm(kernel, diagonal[i], row_name(i));
         throw InputError(fmt::format(
             "kernel '{0}': the diagonal of row {1} (task '{2}') is {3}, which cannot be normalised "
@@ -193,11 +174,11 @@ void check_task(const Dataset& data, const Task& task, const std::vector<Kernel>
     // No entry is larger than the largest of the diagonal, by Cauchy and Schwarz.
     if (!kernel.raw) continue;
     const std::string where = fmt::format("on task '{}'", task.name);
-    const double most = std::pow(largest, static_cast<double>(degree_of(kernel)));
+    const double most = std::pow(largest, static_cast<double>(kernel.base->power(kernel)));
     if (!(most <= kLargestValue)) fail_out_of_range(kernel, true, where);
     if (most >= kSmallestValue) continue;
     const bool is_zero = std::ranges::all_of(task.rows, [&](Index i) {
-      return kernel.kind == Kind::precomputed ? diagonal[i] == 0 : is_zero_row(kernel, data.X, i);
+      return kernel.is_precomputed() ? diagonal[i] == 0 : is_zero_row(kernel, data.X, i);
     });
     if (!is_zero) fail_out_of_range(kernel, false, where);
   }
@@ -261,6 +242,17 @@ std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
                        std::move(samples));
   }
   return tasks;
+}
+
+Matrix sums_of(const Quantity& quantity, Matrix A, Matrix B) {
+  switch (quantity.from) {
+    case Quantity::From::products:
+      return inner_products(A, B);
+    case Quantity::From::distances:
+      return squared_distances(std::move(A), std::move(B));
+    default:
+      return quantity.pairs(A, B);
+  }
 }
 
 }  // namespace
@@ -367,6 +359,11 @@ std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& no
   return kernels;
 }
 
+double copies_of_columns(const Kernel& kernel) {
+  if (kernel.is_precomputed()) return 0;
+  return kernel.base->quantity->from == Quantity::From::distances ? 3 : 1;
+}
+
 Index count_roots(const std::vector<Kernel>& kernels, double largest_C) {
   return std::ssize(plan_roots(kernels, largest_C).roots);
 }
@@ -376,7 +373,7 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     int threads, Storage storage, double largest_C) {
   const SingleThreadedBlas guard;
   for (const Kernel& kernel : kernels)
-    if (kernel.kind == Kind::precomputed)
+    if (kernel.is_precomputed())
       check_precomputed(kernel, find_precomputed(kernel, precomputed), data.X.rows());
 
   RootPlan plan = plan_roots(kernels, largest_C);
@@ -397,7 +394,7 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     Vector indefinite = Vector::Zero(std::ssize(kernels));
     for (Index m = 0; m < std::ssize(kernels); ++m)
-      if (kernels[m].kind == Kind::precomputed)
+      if (kernels[m].is_precomputed())
         indefinite[m] = check_positive(kernels[m], grams.tasks[t].kernel(m), data.tasks[t]);
     grams.tasks[t].set_indefinite(std::move(indefinite));
   }
@@ -428,39 +425,26 @@ Matrix cross_gram(const Kernel& kernel, ConstMatrixRef A, ConstMatrixRef B) {
   const RowName first = [](Index i) { return fmt::format("row {} of the first samples", i + 1); };
   const RowName second = [](Index i) { return fmt::format("row {} of the second samples", i + 1); };
 
-  Matrix K;
-  Vector x;  // k(x,x) before the power of poly
-  Vector z;
-  switch (kernel.kind) {
-    case Kind::linear:
-    case Kind::poly:
-      K = inner_products(X, Z).array() + kernel.offset;
-      x = squared_norms(X).array() + kernel.offset;
-      z = squared_norms(Z).array() + kernel.offset;
-      break;
-    case Kind::chi2:
-      check_chi2(kernel, X, first);
-      check_chi2(kernel, Z, second);
-      K = chi2_similarities(X, Z);
-      x = row_sums(X);
-      z = row_sums(Z);
-      break;
-    case Kind::gauss:
-    case Kind::laplace:
-      K = kernel.kind == Kind::gauss ? squared_distances(std::move(X), std::move(Z))
-                                     : absolute_distances(X, Z);
-      decay(K.data(), K.size(), rate_of(kernel), K.data());
-      return K;
-    case Kind::precomputed:
-      throw InputError(
-          fmt::format("kernel '{}' has values only for the rows of its file, so new samples cannot "
-                      "be predicted. Train with kernels of the features.",
-                      to_string(kernel)));
+  if (kernel.is_precomputed())
+    throw InputError(
+        fmt::format("kernel '{}' has values only for the rows of its file, so new samples cannot "
+                    "be predicted. Train with kernels of the features.",
+                    to_string(kernel)));
+  check_features(kernel, X, first);
+  check_features(kernel, Z, second);
+  const BaseKernel& base = *kernel.base;
+  if (base.is_one_at_equal_points) {
+    Matrix K = sums_of(*base.quantity, std::move(X), std::move(Z));
+    base.values(kernel, K.data(), K.size(), K.data());
+    return K;
   }
+  Matrix K = sums_of(*base.quantity, X, Z).array() + kernel.offset;
+  const Vector x = base.diagonal(X).array() + kernel.offset;  // k(x,x) before its power
+  const Vector z = base.diagonal(Z).array() + kernel.offset;
   const Vector left = inverse_norms(kernel, X, x, first);
   const Vector right = inverse_norms(kernel, Z, z, second);
   for (Index i = 0; i < K.rows(); ++i) K.row(i).array() *= left[i] * right.transpose().array();
-  raise(Eigen::Map<Vector>(K.data(), K.size()), degree_of(kernel));
+  raise(Eigen::Map<Vector>(K.data(), K.size()), base.power(kernel));
   if (!K.allFinite()) fail_out_of_range(kernel, true, "on these samples");
   return K;
 }

@@ -62,6 +62,10 @@ enum class Storage { stored, on_demand };
 // Of how many matrices all kernels of the list are powers; large C asks for more of them (feature_roots.hpp).
 Index count_roots(const std::vector<Kernel>& kernels, double largest_C = 1);
 
+// How many copies of the columns that it looks at a kernel needs at a time: distances may need them centred, and a moment before there
+// is one more. 0: precomputed.
+double copies_of_columns(const Kernel& kernel);
+
 // Gram matrices of all tasks, of kernels from prepare_kernels. Throws InputError when a kernel cannot be used on the data
 // (zero vector under a normalised kernel, negative features under chi2, numbers too large, a precomputed matrix of the wrong
 // size, not symmetric, or not positive semidefinite, a constant kernel under `variance` or `tail`); of several errors, always

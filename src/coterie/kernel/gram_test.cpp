@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "coterie/kernel/base/base_kernel.hpp"
 #include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
@@ -24,7 +25,7 @@ constexpr double kRounding = 1e-11;
 constexpr char kEverything[] =
     "paper linear:raw poly:3:0.5 poly:2:1:raw poly:5 gauss:3,0.7,1.5 gauss:1,2:raw@f2-f4 "
     "linear@f1+f5 "
-    "gauss:4@f1+f5 laplace:1,2,3,4 laplace:2@f3 chi2 chi2:raw@f2-f4";
+    "gauss:4@f1+f5 laplace:1,2,3,4 laplace:2@f3 chi2 chi2:raw@f2-f4 cauchy:1,2 cauchy:3:raw@f2-f4";
 
 template <typename Call>
 std::string error_of(const Call& call) {
@@ -92,9 +93,7 @@ void expect_grams(const Dataset& data, std::string_view list, const std::string&
         }
       EXPECT_LE(worst, kRounding);
       EXPECT_TRUE(K == K.transpose());
-      const bool distances =
-          kernels[m].kind == Kernel::Kind::gauss || kernels[m].kind == Kernel::Kind::laplace;
-      if (!kernels[m].raw || distances) {
+      if (!kernels[m].raw || kernels[m].base->is_one_at_equal_points) {
         EXPECT_TRUE((K.diagonal().array() == 1).all());
       }
       const Vector spectrum = eigenvalues(K);
@@ -124,7 +123,7 @@ TEST(ComputeGrams, FollowsTheDefinition) {
 TEST(ComputeGrams, StoredAndComputedValuesHaveTheSameBits) {
   const Dataset data = make_data(14, 90, 20);
   const std::vector<Kernel> kernels =
-      prepare_kernels("paper poly:3:1 laplace:1,2 chi2 gauss:3@f1-f4", {}, data.features);
+      prepare_kernels("paper poly:3:1 laplace:1,2 chi2 cauchy:2 gauss:3@f1-f4", {}, data.features);
   const Grams stored = compute_grams(data, kernels, {}, {}, 1, Storage::stored);
   const Grams computed = compute_grams(data, kernels, {}, {}, 1, Storage::on_demand);
   EXPECT_TRUE(same_bits(stored, computed));
@@ -144,6 +143,22 @@ TEST(ComputeGrams, StoredAndComputedValuesHaveTheSameBits) {
   }
 }
 
+// With nothing to share in its block, and with all kinds of sums there: the same bits.
+TEST(ComputeGrams, AKernelAloneHasTheBitsOfOneInCompany) {
+  const Dataset data = make_data(15, 70, 5);
+  const std::vector<Kernel> all =
+      prepare_kernels("linear gauss:2 laplace:2 chi2 cauchy:2", {}, data.features);
+  for (const Storage storage : {Storage::stored, Storage::on_demand}) {
+    const Grams company = compute_grams(data, all, {}, {}, 1, storage);
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      const Grams alone = compute_grams(data, {all[m]}, {}, {}, 1, storage);
+      for (std::size_t t = 0; t < data.tasks.size(); ++t)
+        EXPECT_EQ(alone.tasks[t].kernel(0), company.tasks[t].kernel(static_cast<Index>(m)))
+            << to_string(all[m]);
+    }
+  }
+}
+
 TEST(ComputeGrams, KeepsFewRoots) {
   const std::vector<std::string> features = {"a", "b"};
   const auto roots = [&](const char* list) {
@@ -153,6 +168,8 @@ TEST(ComputeGrams, KeepsFewRoots) {
   EXPECT_EQ(roots("linear linear:raw poly:2 poly:2:1 poly:3:1"), 3);
   EXPECT_EQ(roots("gauss:1,2,4 gauss:3 laplace:1,2"), 3);
   EXPECT_EQ(roots("gauss:1 gauss:2@a"), 2);
+  EXPECT_EQ(roots("cauchy:1,2 linear@a linear@a+b linear@a-b"),
+            4);  // the last two: the same columns
 }
 
 // Whatever C, the narrowest Gaussian of the paper carries less than a hundred-millionth into the objective.
@@ -162,7 +179,7 @@ TEST(ComputeGrams, ChainsAreAsLongAsCAllows) {
   const std::vector<Kernel> kernels = prepare_kernels("paper", {}, data.features);
   const std::size_t narrowest = static_cast<std::size_t>(
       std::find_if(kernels.begin(), kernels.end(),
-                   [](const Kernel& k) { return k.kind == Kernel::Kind::gauss; }) -
+                   [](const Kernel& k) { return k.base == find_base_kernel("gauss"); }) -
       kernels.begin());
   for (const double C : {1.0, 1e3, 1e4, 1e5, 1e6, 1e12}) {
     const Grams grams = compute_grams(data, kernels, {}, {}, 1, Storage::stored, C);
@@ -235,7 +252,8 @@ TEST(ComputeGrams, KeepsDigitsFarFromTheOrigin) {
 TEST(ComputeGrams, PutsEqualSamplesAtDistanceZero) {
   Dataset data = make_data(7, 30, 17);
   for (Index i = 0; i + 2 < data.X.rows(); i += 4) data.X.row(i + 2) = data.X.row(i);
-  for (const char* kernel : {"gauss:0.001", "linear gauss:0.001", "laplace:0.001"}) {
+  for (const char* kernel :
+       {"gauss:0.001", "linear gauss:0.001", "laplace:0.001", "cauchy:0.001"}) {
     const TaskGrams task = grams_of(data, kernel).tasks[0];
     const Matrix K = task.kernel(task.M() - 1);
     for (Index i = 0; i + 1 < K.rows(); i += 2) EXPECT_EQ(K(i, i + 1), 1) << kernel;
@@ -424,8 +442,9 @@ TEST(ComputeGrams, RejectsUnusableNumbers) {
 TEST(ComputeGrams, ExtremeFeaturesAreRefusedOrRight) {
   const Dataset plain = make_data();
   Index right = 0, refused = 0;
-  for (const char* list : {"linear", "linear:raw", "poly:3", "poly:3:raw", "gauss:1", "laplace:1",
-                           "gauss:1e-100", "gauss:1e100", "chi2", "chi2:raw"}) {
+  for (const char* list :
+       {"linear", "linear:raw", "poly:3", "poly:3:raw", "gauss:1", "laplace:1", "gauss:1e-100",
+        "gauss:1e100", "chi2", "chi2:raw", "cauchy:1", "cauchy:1e-100", "cauchy:1e100"}) {
     const Kernel kernel = parse_kernels(list)[0];
     for (int exponent = -320; exponent <= 305; exponent += 5) {
       Dataset data = plain;
@@ -644,7 +663,7 @@ TEST(Gram, RoundingOfValuesIsWithinItsBound) {
     const std::string s = fmt::format("{}", scale);
     std::string list = "linear linear:raw poly:3:1 poly:5:raw chi2";
     for (const int power : {1, 2, 4, 8, 16, 32, 64, 128})
-      list += fmt::format(" gauss:{0} laplace:{0}", scale * power / 16);
+      list += fmt::format(" gauss:{0} laplace:{0} cauchy:{0}", scale * power / 16);
     const std::vector<Kernel> kernels = prepare_kernels(list, {}, data.features);
     const Grams grams = compute_grams(data, kernels, {}, {}, 1);
     const ExactKernels exact(data.X, kernels, {});

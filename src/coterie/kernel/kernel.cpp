@@ -3,43 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "coterie/kernel/base/precomputed.hpp"
+
 namespace coterie {
 namespace {
 
-constexpr std::string_view kGrammar =
-    "Kernels are linear, poly:degree[:offset], gauss:width,..., laplace:width,..., chi2, "
-    "precomputed:FILE and paper; :raw may follow, then @ and columns such as f1-f8+f12; kernels "
-    "are "
-    "separated by spaces.";
-
-// The range in which neither s^2 nor 1 / s^2 leaves the numbers.
-constexpr double kSmallestWidth = 1e-100;
-constexpr double kLargestWidth = 1e100;
-constexpr double kLargestDegree = 1000;
-
-[[noreturn]] void fail(std::string_view word, std::string_view what) {
-  throw InputError(fmt::format("kernel '{}': {}. {}", word, what, kGrammar));
-}
-
 bool is_space(char c) { return std::string_view(" \t\r\n\f\v").find(c) != std::string_view::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 // A comma ends a word when a kernel can follow; within a list of widths a digit follows.
 bool ends_word(std::string_view text, std::size_t i) {
@@ -62,81 +38,36 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-std::optional<double> read_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
-}
-
-double read_degree(std::string_view word, std::string_view text) {
-  const std::optional<double> degree = read_number(text);
-  if (!degree || *degree != std::floor(*degree) || *degree < 1 || *degree > kLargestDegree)
-    fail(word,
-         fmt::format("the degree '{}' is not a whole number from 1 to {}", text, kLargestDegree));
-  return *degree;
-}
-
-double read_offset(std::string_view word, std::string_view text) {
-  const std::optional<double> offset = read_number(text);
-  if (!offset || *offset < 0)
-    fail(word, fmt::format("the offset '{}' is not a number of at least 0", text));
-  return *offset + 0.0;  // -0 becomes 0
-}
-
-double read_width(std::string_view word, std::string_view text) {
-  const std::optional<double> width = read_number(text);
-  if (!width || *width < kSmallestWidth || *width > kLargestWidth)
-    fail(word, fmt::format("the width '{}' is not a positive number (from {} to {})", text,
-                           kSmallestWidth, kLargestWidth));
-  return *width;
-}
-
 Kernel read_precomputed(std::string_view word) {
   std::string_view file = word.substr(std::string_view("precomputed:").size());
   const bool raw = file.ends_with(":raw");
   if (raw) file.remove_suffix(4);
-  if (file.empty()) fail(word, "no file follows 'precomputed:'");
-  return {.kind = Kernel::Kind::precomputed, .raw = raw, .file = std::string(file)};
+  if (file.empty()) fail_at_word(word, "no file follows 'precomputed:'");
+  return {.base = &kPrecomputed, .raw = raw, .file = std::string(file)};
 }
 
 // One word makes several kernels when it has a list of widths, or is `paper`.
 std::vector<Kernel> read_word(std::string_view word) {
   if (word.starts_with("precomputed:")) return {read_precomputed(word)};
-  if (word == "precomputed") fail(word, "no file follows; write precomputed:FILE");
+  if (word == "precomputed") fail_at_word(word, "no file follows; write precomputed:FILE");
 
   const std::size_t at = word.find('@');
   const std::string_view block = at == word.npos ? std::string_view() : word.substr(at + 1);
-  if (at != word.npos && block.empty()) fail(word, "no columns follow '@'");
+  if (at != word.npos && block.empty()) fail_at_word(word, "no columns follow '@'");
 
   std::vector<std::string_view> fields = split(word.substr(0, at), ':');
   const bool raw = fields.size() > 1 && fields.back() == "raw";
   if (raw) fields.pop_back();
   const std::string_view name = fields[0];
+  const KernelWord parts{find_base_kernel(name), word, {fields.begin() + 1, fields.end()}};
 
   std::vector<Kernel> kernels;
-  if (name == "linear" || name == "chi2" || name == "paper") {
-    if (fields.size() > 1)
-      fail(word, fmt::format("'{}' takes no parameter, but '{}' follows it", name, fields[1]));
-    if (name == "paper")
-      kernels = paper_kernels().list();
-    else
-      kernels.push_back({.kind = name == "linear" ? Kernel::Kind::linear : Kernel::Kind::chi2});
-  } else if (name == "poly") {
-    if (fields.size() < 2) fail(word, "'poly' needs a degree, such as poly:2");
-    if (fields.size() > 3)
-      fail(word, "'poly' takes a degree and at most one offset, such as poly:2:1");
-    const double degree = read_degree(word, fields[1]);
-    const double offset = fields.size() == 3 ? read_offset(word, fields[2]) : 0;
-    kernels.push_back({.kind = Kernel::Kind::poly, .parameter = degree, .offset = offset});
-  } else if (name == "gauss" || name == "laplace") {
-    if (fields.size() != 2)
-      fail(word, fmt::format("'{0}' needs one list of widths, such as {0}:1,2,4", name));
-    const Kernel::Kind kind = name == "gauss" ? Kernel::Kind::gauss : Kernel::Kind::laplace;
-    for (const std::string_view width : split(fields[1], ','))
-      kernels.push_back({.kind = kind, .parameter = read_width(word, width)});
+  if (name == "paper") {
+    expect_no_arguments(parts, name);
+    kernels = paper_kernels().list();
   } else {
-    fail(word, fmt::format("there is no kernel '{}'", name));
+    if (!parts.base) fail_at_word(word, fmt::format("there is no kernel '{}'", name));
+    kernels = parts.base->arguments.read(parts);
   }
   for (Kernel& kernel : kernels) {
     kernel.raw = raw;
@@ -195,38 +126,13 @@ std::vector<Index> read_columns(const std::string& kernel, std::string_view part
   return columns;
 }
 
-// The value before division by the norms.
-double raw_value(const Kernel& kernel, const Vector& x, const Vector& z) {
-  double sum = 0;
-  switch (kernel.kind) {
-    case Kernel::Kind::linear:
-    case Kernel::Kind::poly:
-      for (Index j = 0; j < x.size(); ++j) sum += x[j] * z[j];
-      if (kernel.kind == Kernel::Kind::linear) return sum;
-      return std::pow(sum + kernel.offset, kernel.parameter);
-    case Kernel::Kind::gauss:
-      for (Index j = 0; j < x.size(); ++j) sum += (x[j] - z[j]) * (x[j] - z[j]);
-      return std::exp(-sum / (2 * kernel.parameter * kernel.parameter));
-    case Kernel::Kind::laplace:
-      for (Index j = 0; j < x.size(); ++j) sum += std::abs(x[j] - z[j]);
-      return std::exp(-sum / kernel.parameter);
-    case Kernel::Kind::chi2:
-      for (Index j = 0; j < x.size(); ++j) {
-        if (x[j] < 0 || z[j] < 0)
-          throw InputError(fmt::format(
-              "kernel '{}' needs features of at least 0, but one is {}. Use `scale` minmax, or "
-              "another kernel.",
-              to_string(kernel), std::min(x[j], z[j])));
-        if (x[j] + z[j] > 0) sum += 2 * x[j] * z[j] / (x[j] + z[j]);
-      }
-      return sum;
-    case Kernel::Kind::precomputed:
-      break;
-  }
-  throw InputError(fmt::format(
-      "kernel '{}' has values only for the rows of its file, not for other points. Use kernels of "
-      "the features.",
-      to_string(kernel)));
+void check_features(const Kernel& kernel, ConstVectorRef x) {
+  for (Index j = 0; j < x.size(); ++j)
+    if (x[j] < 0)
+      throw InputError(
+          fmt::format("kernel '{}' needs features of at least 0, but one is {}. Use `scale` "
+                      "minmax, or another kernel.",
+                      to_string(kernel), x[j]));
 }
 
 }  // namespace
@@ -237,7 +143,8 @@ std::vector<Kernel> parse_kernels(std::string_view text) {
     const std::vector<Kernel> more = read_word(word);
     kernels.insert(kernels.end(), more.begin(), more.end());
   }
-  if (kernels.empty()) throw InputError(fmt::format("the list of kernels is empty. {}", kGrammar));
+  if (kernels.empty())
+    throw InputError(fmt::format("the list of kernels is empty. {}", kernel_grammar()));
   check_distinct(kernels);
   return kernels;
 }
@@ -249,15 +156,13 @@ void check_text(const Kernel& kernel) {
   const std::string name = to_string(kernel);
   const bool one_word = split_words(name) == std::vector<std::string_view>{name};
   if (!one_word || read_word(name) != std::vector{kernel})
-    fail(name, "as text this means other kernels");
+    fail_at_word(name, "as text this means other kernels");
 }
 
-Kernels of_widths(Kernel::Kind kind, const std::vector<double>& widths) {
+Kernels of_widths(std::string_view name, const std::vector<double>& widths) {
   std::vector<Kernel> list;
-  for (const double width : widths) {
-    read_width(kind == Kernel::Kind::gauss ? "gauss" : "laplace", fmt::to_string(width));
-    list.push_back({.kind = kind, .parameter = width});
-  }
+  for (const double width : widths)
+    list.push_back(parse_kernels(fmt::format("{}:{}", name, width)).front());
   return Kernels(std::move(list));
 }
 
@@ -283,20 +188,15 @@ Kernels Kernels::raw() const {
   return out;
 }
 
-Kernels linear() { return Kernels({Kernel{.kind = Kernel::Kind::linear}}); }
+Kernels linear() { return "linear"; }
 Kernels poly(Index degree, double offset) {
-  read_degree("poly", fmt::to_string(degree));
-  read_offset("poly", fmt::to_string(offset));
-  const double power = static_cast<double>(degree);
-  return Kernels({Kernel{.kind = Kernel::Kind::poly, .parameter = power, .offset = offset}});
+  return offset == 0 ? fmt::format("poly:{}", degree) : fmt::format("poly:{}:{}", degree, offset);
 }
-Kernels gauss(const std::vector<double>& widths) { return of_widths(Kernel::Kind::gauss, widths); }
-Kernels laplace(const std::vector<double>& widths) {
-  return of_widths(Kernel::Kind::laplace, widths);
-}
-Kernels chi2() { return Kernels({Kernel{.kind = Kernel::Kind::chi2}}); }
+Kernels gauss(const std::vector<double>& widths) { return of_widths("gauss", widths); }
+Kernels laplace(const std::vector<double>& widths) { return of_widths("laplace", widths); }
+Kernels chi2() { return "chi2"; }
 Kernels precomputed(const std::string& file) {
-  const Kernel kernel = {.kind = Kernel::Kind::precomputed, .file = file};
+  const Kernel kernel = {.base = &kPrecomputed, .file = file};
   check_text(kernel);
   return Kernels({kernel});
 }
@@ -307,9 +207,8 @@ std::string to_string(const Kernels& kernels) {
   std::string text;
   for (std::size_t k = 0; k < kernels.list().size(); ++k) {
     Kernel kernel = kernels.list()[k];
-    const bool wide = kernel.kind == Kernel::Kind::gauss || kernel.kind == Kernel::Kind::laplace;
     std::string widths;
-    for (; wide && k + 1 < kernels.list().size(); ++k) {
+    for (; kernel.base->arguments.listed && k + 1 < kernels.list().size(); ++k) {
       Kernel next = kernels.list()[k + 1];
       const double width = std::exchange(next.parameter, kernel.parameter);
       if (next != kernel) break;
@@ -326,28 +225,7 @@ std::string to_string(const Kernels& kernels) {
 }
 
 std::string to_string(const Kernel& kernel) {
-  std::string text;
-  switch (kernel.kind) {
-    case Kernel::Kind::linear:
-      text = "linear";
-      break;
-    case Kernel::Kind::poly:
-      text = fmt::format("poly:{}", kernel.parameter);
-      if (kernel.offset != 0) text += fmt::format(":{}", kernel.offset);
-      break;
-    case Kernel::Kind::gauss:
-      text = fmt::format("gauss:{}", kernel.parameter);
-      break;
-    case Kernel::Kind::laplace:
-      text = fmt::format("laplace:{}", kernel.parameter);
-      break;
-    case Kernel::Kind::chi2:
-      text = "chi2";
-      break;
-    case Kernel::Kind::precomputed:
-      text = fmt::format("precomputed:{}", kernel.file);
-      break;
-  }
+  std::string text = std::string(kernel.base->name) + kernel.base->arguments.write(kernel);
   if (kernel.raw) text += ":raw";
   if (!kernel.block.empty()) text += fmt::format("@{}", kernel.block);
   return text;
@@ -385,23 +263,38 @@ void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string
   }
 }
 
+bool Kernel::is_precomputed() const { return base == &kPrecomputed; }
+
 double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z) {
+  if (kernel.is_precomputed())
+    throw InputError(fmt::format(
+        "kernel '{}' has values only for the rows of its file, not for other points. Use kernels "
+        "of the features.",
+        to_string(kernel)));
   const bool all = kernel.columns.empty();
   const Vector a = all ? Vector(x) : Vector(x(kernel.columns));
   const Vector b = all ? Vector(z) : Vector(z(kernel.columns));
-  if (kernel.raw) return raw_value(kernel, a, b);
-  // The power of poly comes last: that of a quotient stays within the numbers, where those of its parts may not.
-  Kernel base = kernel;
-  if (kernel.kind == Kernel::Kind::poly) base.parameter = 1;
-  const double value = raw_value(base, a, b);
-  const double norms = std::sqrt(raw_value(base, a, a)) * std::sqrt(raw_value(base, b, b));
-  if (!(norms > 0))
-    throw InputError(
-        fmt::format("kernel '{}' cannot be normalised at a zero vector. Make the kernel raw "
-                    "(':raw'), or use `normalise` none or `scale` standard.",
-                    to_string(kernel)));
-  const double quotient = value / norms;
-  return kernel.kind == Kernel::Kind::poly ? std::pow(quotient, kernel.parameter) : quotient;
+  const BaseKernel& base = *kernel.base;
+  if (base.needs_nonnegative) {
+    check_features(kernel, a);
+    check_features(kernel, b);
+  }
+  const auto value = [&](const Vector& u, const Vector& v) {
+    return base.value(kernel, base.quantity->sum(u.data(), v.data(), u.size(), {}));
+  };
+  double quotient = value(a, b);
+  if (!kernel.raw && !base.is_one_at_equal_points) {
+    const double norms = std::sqrt(value(a, a)) * std::sqrt(value(b, b));
+    if (!(norms > 0))
+      throw InputError(
+          fmt::format("kernel '{}' cannot be normalised at a zero vector. Make the kernel raw "
+                      "(':raw'), or use `normalise` none or `scale` standard.",
+                      to_string(kernel)));
+    quotient /= norms;
+  }
+  // The power comes last: that of a quotient stays within the numbers, where those of its parts may not.
+  const Index power = base.power(kernel);
+  return power == 1 ? quotient : std::pow(quotient, static_cast<double>(power));
 }
 
 }  // namespace coterie

@@ -1,10 +1,11 @@
-// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24).
+// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24), (56).
 //
 //   linear              x'z
 //   poly:degree[:c]     (x'z + c)^degree
 //   gauss:s             exp(-|x - z|^2 / (2 s^2))
 //   laplace:s           exp(-|x - z|_1 / s)
 //   chi2                sum_j 2 x_j z_j / (x_j + z_j),  for features >= 0
+//   cauchy:s            1 / (1 + |x - z|^2 / s^2)
 //   precomputed:FILE    a matrix of values over all pairs of rows
 //
 // Each is divided by sqrt(k(x,x) k(z,z)) unless it is `raw`.
@@ -21,15 +22,19 @@
 
 namespace coterie {
 
+// What all kernels of one name have in common (base/base_kernel.hpp).
+struct BaseKernel;
+const BaseKernel* find_base_kernel(std::string_view name);  // null: there is none
+
 struct Kernel {
-  enum class Kind { linear, poly, gauss, laplace, chi2, precomputed };
-  Kind kind = Kind::linear;
-  double parameter = 0;             // degree of poly, width s of gauss and laplace
+  const BaseKernel* base = find_base_kernel("linear");
+  double parameter = 0;             // degree of poly, width s of gauss and others
   double offset = 0;                // c of poly
   bool raw = false;                 // not divided by sqrt(k(x,x) k(z,z))
   std::string block = {};           // columns, as written after '@'; empty: all
   std::vector<Index> columns = {};  // resolved from `block`; empty: all
   std::string file = {};            // of precomputed
+  bool is_precomputed() const;
   bool operator==(const Kernel&) const = default;
 };
 
@@ -40,7 +45,9 @@ struct Kernel {
 // word and says what is allowed; a kernel that is listed twice is an error, because its two weights would mean nothing.
 std::vector<Kernel> parse_kernels(std::string_view text);
 
-// The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8")}
+const char* help_of_kernels();  // the list of them, in a sentence for people
+
+// The kernels of a fit, as that text or put together:  {linear(), gauss({1, 2, 4}).on("f1-f8"), "cauchy:1,2"}
 // Throws InputError for what that text cannot say.
 class Kernels {
  public:

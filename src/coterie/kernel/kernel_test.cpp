@@ -9,7 +9,11 @@
 namespace coterie {
 namespace {
 
-using Kind = Kernel::Kind;
+const BaseKernel* base(std::string_view name) {
+  const BaseKernel* const found = find_base_kernel(name);
+  EXPECT_NE(found, nullptr) << name;
+  return found;
+}
 
 std::vector<std::string> names(std::string_view text) {
   std::vector<std::string> result;
@@ -40,24 +44,28 @@ std::vector<Index> columns_of(const std::string& block, const std::vector<std::s
 using Names = std::vector<std::string>;
 
 TEST(ParseKernels, ReadsEachKind) {
-  EXPECT_EQ(parse_kernels("linear"), std::vector<Kernel>({{.kind = Kind::linear}}));
-  EXPECT_EQ(parse_kernels("poly:3"), std::vector<Kernel>({{.kind = Kind::poly, .parameter = 3}}));
+  EXPECT_EQ(parse_kernels("linear"), std::vector<Kernel>({{.base = base("linear")}}));
+  EXPECT_EQ(parse_kernels("poly:3"), std::vector<Kernel>({{.base = base("poly"), .parameter = 3}}));
   EXPECT_EQ(parse_kernels("poly:2:0.5"),
-            std::vector<Kernel>({{.kind = Kind::poly, .parameter = 2, .offset = 0.5}}));
+            std::vector<Kernel>({{.base = base("poly"), .parameter = 2, .offset = 0.5}}));
   EXPECT_EQ(parse_kernels("gauss:1.5,2"),
-            std::vector<Kernel>(
-                {{.kind = Kind::gauss, .parameter = 1.5}, {.kind = Kind::gauss, .parameter = 2}}));
+            std::vector<Kernel>({{.base = base("gauss"), .parameter = 1.5},
+                                 {.base = base("gauss"), .parameter = 2}}));
   EXPECT_EQ(parse_kernels("laplace:1e-3"),
-            std::vector<Kernel>({{.kind = Kind::laplace, .parameter = 1e-3}}));
-  EXPECT_EQ(parse_kernels("chi2:raw"), std::vector<Kernel>({{.kind = Kind::chi2, .raw = true}}));
+            std::vector<Kernel>({{.base = base("laplace"), .parameter = 1e-3}}));
+  EXPECT_EQ(parse_kernels("cauchy:2,4"),
+            std::vector<Kernel>({{.base = base("cauchy"), .parameter = 2},
+                                 {.base = base("cauchy"), .parameter = 4}}));
+  EXPECT_EQ(parse_kernels("chi2:raw"), std::vector<Kernel>({{.base = base("chi2"), .raw = true}}));
   EXPECT_EQ(parse_kernels("precomputed:a.csv"),
-            std::vector<Kernel>({{.kind = Kind::precomputed, .file = "a.csv"}}));
+            std::vector<Kernel>({{.base = base("precomputed"), .file = "a.csv"}}));
   EXPECT_EQ(parse_kernels("gauss:1,2:raw@f1-f8+f12"),
             std::vector<Kernel>(
-                {{.kind = Kind::gauss, .parameter = 1, .raw = true, .block = "f1-f8+f12"},
-                 {.kind = Kind::gauss, .parameter = 2, .raw = true, .block = "f1-f8+f12"}}));
-  EXPECT_EQ(parse_kernels("poly:2:1:raw"),
-            std::vector<Kernel>({{.kind = Kind::poly, .parameter = 2, .offset = 1, .raw = true}}));
+                {{.base = base("gauss"), .parameter = 1, .raw = true, .block = "f1-f8+f12"},
+                 {.base = base("gauss"), .parameter = 2, .raw = true, .block = "f1-f8+f12"}}));
+  EXPECT_EQ(
+      parse_kernels("poly:2:1:raw"),
+      std::vector<Kernel>({{.base = base("poly"), .parameter = 2, .offset = 1, .raw = true}}));
 }
 
 TEST(ParseKernels, PaperStandsForTenKernels) {
@@ -92,10 +100,20 @@ TEST(ParseKernels, LetsAFileRunToTheNextSpace) {
 }
 
 TEST(ParseKernels, GivesBackItsOwnNames) {
-  const char* const words[] = {
-      "linear",      "linear:raw",          "linear@a-b+c",     "poly:2",        "poly:3:0.1:raw@x",
-      "gauss:0.1",   "gauss:1e-09",         "laplace:2.5",      "laplace:1e+20", "chi2",
-      "chi2:raw@f1", "precomputed:a/b.csv", "precomputed:k:raw"};
+  const char* const words[] = {"linear",
+                               "linear:raw",
+                               "linear@a-b+c",
+                               "poly:2",
+                               "poly:3:0.1:raw@x",
+                               "gauss:0.1",
+                               "gauss:1e-09",
+                               "laplace:2.5",
+                               "laplace:1e+20",
+                               "chi2",
+                               "chi2:raw@f1",
+                               "precomputed:a/b.csv",
+                               "precomputed:k:raw",
+                               "cauchy:0.5@x"};
   for (const char* word : words) {
     ASSERT_EQ(names(word), Names({word}));
     const Kernel kernel = parse_kernels(word).at(0);
@@ -106,7 +124,7 @@ TEST(ParseKernels, GivesBackItsOwnNames) {
 
   Random random(1);
   for (int i = 0; i < 1000; ++i) {
-    const Kernel kernel = {.kind = i % 2 ? Kind::gauss : Kind::laplace,
+    const Kernel kernel = {.base = base(i % 2 ? "gauss" : "laplace"),
                            .parameter = std::exp(random.uniform(-200, 200))};
     EXPECT_EQ(parse_kernels(to_string(kernel)).at(0), kernel) << to_string(kernel);
   }
@@ -167,7 +185,7 @@ TEST(ParseKernels, RejectsBadWords) {
     const std::string error = parse_error(c.text);
     EXPECT_TRUE(error.starts_with(c.message)) << error;
     EXPECT_NE(error.find("Kernels are linear, poly:degree[:offset], gauss:width,..., "
-                         "laplace:width,..., chi2, precomputed:FILE and paper;"),
+                         "laplace:width,..., chi2, cauchy:width,..., precomputed:FILE and paper;"),
               std::string::npos)
         << error;
   }
@@ -178,6 +196,7 @@ TEST(Kernels, PutTogetherAreThoseOfTheText) {
   EXPECT_EQ((Kernels{poly(2), poly(3, 0.5).raw(), laplace({0.5, 8}), chi2().on("f1+f3"),
                      precomputed("k.csv")}),
             Kernels("poly:2 poly:3:0.5:raw laplace:0.5,8 chi2@f1+f3 precomputed:k.csv"));
+  EXPECT_EQ((Kernels{linear(), "cauchy:1,2"}), Kernels("linear cauchy:1 cauchy:2"));
   EXPECT_EQ((Kernels{linear(), chi2()}.on("f2").raw()), Kernels("linear:raw@f2 chi2:raw@f2"));
   EXPECT_EQ(paper_kernels(), Kernels("paper"));
   EXPECT_EQ((Kernels{paper_kernels(), chi2()}), Kernels("paper chi2"));
@@ -189,8 +208,8 @@ TEST(Kernels, PutTogetherAreThoseOfTheText) {
 TEST(Kernels, TextGivesThemBack) {
   for (const char* const text :
        {"linear", "paper", "linear gauss:1,2,4@f1-f8", "gauss:1,2:raw@f1 gauss:4",
-        "gauss:1,2 laplace:1,2 gauss:4", "poly:2 poly:3:0.5:raw@x chi2", "gauss:1e-09,0.1",
-        "precomputed:a,b.csv precomputed:k:raw linear"}) {
+        "gauss:1,2 laplace:1,2 gauss:4", "cauchy:1,2@f1", "poly:2 poly:3:0.5:raw@x chi2",
+        "gauss:1e-09,0.1", "precomputed:a,b.csv precomputed:k:raw linear"}) {
     EXPECT_EQ(to_string(Kernels(text)), text);
     EXPECT_EQ(Kernels(to_string(Kernels(text))), Kernels(text)) << text;
   }
@@ -227,10 +246,10 @@ TEST(Kernels, RejectWhatNoTextSays) {
     starts([&] { precomputed(file); }, std::string("kernel 'precomputed:") + file + other);
   starts([] { precomputed(""); }, "kernel 'precomputed:': no file follows 'precomputed:'. ");
   starts([] { precomputed("k").on("f1"); }, "kernel 'precomputed:k@f1" + other);
-  starts([] { gauss({1, 0}); }, "kernel 'gauss': the width '0' is not a positive number");
-  starts([] { laplace({NAN}); }, "kernel 'laplace': the width 'nan' is not a positive number");
-  starts([] { poly(0); }, "kernel 'poly': the degree '0' is not a whole number");
-  starts([] { poly(2, -1); }, "kernel 'poly': the offset '-1' is not a number of at least 0");
+  starts([] { gauss({1, 0}); }, "kernel 'gauss:0': the width '0' is not a positive number");
+  starts([] { laplace({NAN}); }, "kernel 'laplace:nan': the width 'nan' is not a positive number");
+  starts([] { poly(0); }, "kernel 'poly:0': the degree '0' is not a whole number");
+  starts([] { poly(2, -1); }, "kernel 'poly:2:-1': the offset '-1' is not a number of at least 0");
   starts([] { return Kernels{linear(), chi2(), linear()}; }, "kernel 'linear' is listed twice");
 }
 
@@ -312,6 +331,7 @@ TEST(KernelValue, FollowsTheDefinition) {
   EXPECT_NEAR(value("gauss:2", x, z), std::exp(-20.0 / 8), rounding);
   EXPECT_NEAR(value("gauss:2:raw", x, z), std::exp(-20.0 / 8), rounding);
   EXPECT_NEAR(value("laplace:3", x, z), std::exp(-6.0 / 3), rounding);
+  EXPECT_NEAR(value("cauchy:2", x, z), 1 / (1 + 20.0 / 4), rounding);
   // chi2: 2*3*1/4 + 0; k(x,x) = 3 + 4, k(z,z) = 1
   EXPECT_NEAR(value("chi2:raw", x, z), 1.5, rounding);
   EXPECT_NEAR(value("chi2", x, z), 1.5 / std::sqrt(7), rounding);

@@ -203,8 +203,7 @@ Matrix squared_distances(Matrix A, Matrix B) {
   return D;
 }
 
-// The next four run over the columns outside and the points inside, where the numbers of many pairs lie side by side.
-
+// Over the columns outside and the points inside, where the numbers of many pairs lie side by side.
 Matrix absolute_distances(const Matrix& A, const Matrix& B) {
   const Matrix columns = B.transpose();
   Matrix D = Matrix::Zero(A.rows(), B.rows());
@@ -212,19 +211,6 @@ Matrix absolute_distances(const Matrix& A, const Matrix& B) {
     for (Index k = 0; k < A.cols(); ++k)
       D.row(i).array() += (columns.row(k).array() - A(i, k)).abs();
   return D;
-}
-
-Matrix chi2_similarities(const Matrix& A, const Matrix& B) {
-  const Matrix columns = B.transpose();
-  Matrix S = Matrix::Zero(A.rows(), B.rows());
-  for (Index i = 0; i < A.rows(); ++i) {
-    for (Index k = 0; k < A.cols(); ++k) {
-      const double x = A(i, k);
-      if (x == 0) continue;
-      S.row(i).array() += 2 * x * columns.row(k).array() / (columns.row(k).array() + x);
-    }
-  }
-  return S;
 }
 
 Vector row_sums(const Matrix& X) {

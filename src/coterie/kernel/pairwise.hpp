@@ -36,8 +36,6 @@ Matrix squared_distances(Matrix A, Matrix B);
 // sum_k |a_k - b_k|
 Matrix absolute_distances(const Matrix& A, const Matrix& B);
 
-// sum_k 2 a_k b_k / (a_k + b_k), for entries >= 0; and its value at (a, a), which is the sum of the row.
-Matrix chi2_similarities(const Matrix& A, const Matrix& B);
 Vector row_sums(const Matrix& X);
 
 // out_k = exp(-rate x_k): the value depends on the element alone, not on its place. `out` may be x.

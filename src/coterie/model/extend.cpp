@@ -186,7 +186,7 @@ void check_extension(const Model& model, const Dataset& data) {
         "the model is one of `method` {}; tasks can be added to models of `method` coterie only.",
         model.settings.method->name));
   for (const Kernel& kernel : model.kernels)
-    if (kernel.kind == Kernel::Kind::precomputed)
+    if (kernel.is_precomputed())
       throw InputError(fmt::format(
           "the model has the kernel {}, whose values are known between its training rows only; new "
           "tasks cannot be added to it. Train anew with all tasks.",

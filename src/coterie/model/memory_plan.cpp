@@ -72,16 +72,16 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
   plan.fixed += program + needs.others + plan.pairs +
                 workers * (per_thread + number * matrices_of_newton * free * free) +
                 number * copies_of_data * static_cast<double>(data.X.size());
-  // Every block of columns has its own copy of the data; distances may need it centred, and a moment ago there was one more.
+  // Every block of columns has its own copies of the data.
   std::map<std::vector<Index>, double> copies;
   double precomputed = 0;
   for (const Kernel& kernel : needs.kernels) {
-    if (kernel.kind == Kernel::Kind::precomputed) {
+    if (kernel.is_precomputed()) {
       precomputed += number * rows * rows;
       continue;
     }
     double& count = copies[kernel.columns];
-    count = std::max(count, kernel.kind == Kernel::Kind::gauss ? 3.0 : 1.0);
+    count = std::max(count, copies_of_columns(kernel));
   }
   for (const auto& [columns, count] : copies)
     plan.fixed += number * rows * count *

@@ -15,7 +15,7 @@ namespace {
 // Values between the rows of X (scaled) and the support vectors of a task, for one kernel.
 Matrix cross_values(const Model& model, const Kernel& kernel, const TaskModel& task,
                     ConstMatrixRef X, const PrecomputedMatrices& cross) {
-  if (kernel.kind != Kernel::Kind::precomputed)
+  if (!kernel.is_precomputed())
     return cross_gram(kernel, X, model.support_vectors(task.support, Eigen::all));
   const auto found = cross.find(kernel.file);
   if (found == cross.end())

@@ -68,9 +68,7 @@ void visit_fields(AnySettings& s, F&& f) {
     "p of the constraint ||theta||_p <= 1 on kernel weights; 1 gives few kernels, inf equal "
     "weights",
     "a number >= 1, or inf");
-  f("kernels", s.kernels,
-    "base kernels: linear, poly:degree[:offset], gauss:width,..., laplace:width,..., chi2, "
-    "precomputed:FILE, each with ':raw' (not normalised) and '@f1-f8+f12' (columns) as wanted",
+  f("kernels", s.kernels, help_of_kernels(),
     "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
   f("normalise", s.normalise, "scale of the kernels",
     "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");

@@ -151,7 +151,7 @@ void check_fit_to_model(const Model& model, Index first, Index count, const Data
                       task.name, task.negative, task.positive, fitted.negative, fitted.positive));
   }
   for (const Kernel& kernel : model.kernels) {
-    if (kernel.kind != Kernel::Kind::precomputed) continue;
+    if (!kernel.is_precomputed()) continue;
     const auto found = precomputed.find(kernel.file);
     if (found == precomputed.end() || found->second.rows() != data.X.rows() ||
         found->second.cols() != data.X.rows())
@@ -335,7 +335,7 @@ Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
     out.largest.push_back(largest / model.divisors[m] * (1 + 1e-12));
     out.mixed += out.largest.back() * task.theta[m];
     if (task.theta[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
-    const bool given = kernel.kind == Kernel::Kind::precomputed;
+    const bool given = kernel.is_precomputed();
     out.indefinite.push_back(
         given ? indefiniteness(kernel, kernels.exact, m, samples, kernels.precomputed, check) /
                     model.divisors[m]
