@@ -11,6 +11,7 @@
 #include "coterie/data/names.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 #include "messages.hpp"
 #include "options.hpp"
 #include "problem.hpp"
@@ -142,10 +143,12 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
   fmt::print("{}, {}, status {}\n\n", proof_text(proof), plural(proof.outer_steps, "outer step"),
              proof.status);
   const std::vector<Index> group = group_of_tasks(model);
+  const Groups groups = listed(model.groups);
   Table table({"new task", "n", "support", "group", "shares its kernel with", "kernel"}, "lrrrll");
   for (std::size_t t = static_cast<std::size_t>(added.base_tasks); t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
-    std::vector<std::string> others = group_names(model, static_cast<std::size_t>(group[t] - 1));
+    std::vector<std::string> others =
+        task_names(model, groups[static_cast<std::size_t>(group[t] - 1)]);
     std::erase(others, task.name);
     table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.support.size()),
                fmt::to_string(group[t]), others.empty() ? "nobody" : list_names(others, 4),
