@@ -30,27 +30,37 @@ Casting casting_of(const ProblemOptions& options) {
 }  // namespace
 
 std::map<std::string, double> read_task_costs(const std::string& path) {
-  TableOptions columns;
-  columns.task = "task";
-  columns.features = {"C"};
-  columns.label_required = false;
-  const Samples table = read_samples({path}, columns);
-  std::map<std::string, double> costs;
-  for (Index i = 0; i < table.X.rows(); ++i) {
-    const std::string& name =
-        table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])];
-    if (!costs.emplace(name, table.X(i, 0)).second)
-      throw InputError(
-          fmt::format("{}: task '{}' is there twice; give each task one C.", path, name));
-  }
-  return costs;
+  return read_for("--task-C", [&] {
+    TableOptions columns;
+    columns.task = "task";
+    columns.features = {"C"};
+    columns.label_required = false;
+    const Samples table = [&] {
+      try {
+        return read_samples({path}, columns);
+      } catch (const InputError& error) {  // nobody has asked by an option
+        throw InputError(replace_all(replace_all(error.what(), "`task` asks for", "it needs"),
+                                     "`features` asks for", "it needs"));
+      }
+    }();
+    std::map<std::string, double> costs;
+    for (Index i = 0; i < table.X.rows(); ++i) {
+      const std::string& name =
+          table.tasks[static_cast<std::size_t>(table.task[static_cast<std::size_t>(i)])];
+      if (!costs.emplace(name, table.X(i, 0)).second)
+        throw InputError(
+            fmt::format("{}: task '{}' is there twice; give each task one C.", path, name));
+    }
+    return costs;
+  });
 }
 
 TaskGraph read_graph(const std::string& path, const Dataset& data) {
   std::vector<std::string> names;
   for (const Task& task : data.tasks) names.push_back(task.name);
   TaskGraph graph;
-  for (const TaskLink& link : read_task_graph(path, names))
+  for (const TaskLink& link :
+       read_for("--task-graph", [&] { return read_task_graph(path, names); }))
     if (link.weight > 0)
       graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
   return graph;
