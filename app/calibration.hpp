@@ -21,6 +21,10 @@ void check_calibration(const CalibrationOptions& options);
 // Throws InputError that says how to get a calibrated model, unless some task of this one is. `option` needs it.
 void require_calibration(const Model& model, const std::string& path, const std::string& option);
 
+// What is said where it was stopped.
+inline constexpr const char* without_probabilities =
+    "stopped before probabilities were learnt; the model has none.";
+
 CalibrationSettings settings_of(const CalibrationOptions& options);
 
 }  // namespace coterie::app

@@ -1,5 +1,5 @@
 // coterie extend: new tasks against a fitted model.
-#include "coterie/model/extend.hpp"
+#include "coterie/front/extend.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,13 @@
 #include <filesystem>
 #include <limits>
 
+#include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/data/names.hpp"
-#include "coterie/io/model_file.hpp"
+#include "coterie/data/split.hpp"
+#include "coterie/front/files.hpp"
 #include "coterie/io/task_graph.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 #include "messages.hpp"
 #include "options.hpp"
 #include "problem.hpp"
@@ -29,6 +32,7 @@ struct ExtendOptions {
   Index max_steps = ExtendSettings().max_steps;
   std::optional<std::string> memory;
   int threads = 0;
+  CalibrationOptions calibration;
 };
 
 Dataset read_new_tasks(const ExtendOptions& options, const Model& model) {
@@ -56,11 +60,12 @@ TaskGraph read_links(const std::string& path, const Model& model, const Dataset&
   for (const Task& task : data.tasks) names.push_back(task.name);
   const Index old = std::ssize(model.tasks);
   TaskGraph graph;
-  for (const TaskLink& link : read_task_graph(path, names)) {
+  for (const TaskLink& link : read_for("--links", [&] { return read_task_graph(path, names); })) {
     const auto [t, s] = std::minmax(link.t, link.s);
     if (s < old)
       throw InputError(fmt::format(
-          "{}: '{}' and '{}' are both tasks of the model, which stay as they are. List links of "
+          "--links: {}: '{}' and '{}' are both tasks of the model, which stay as they are. List "
+          "links of "
           "new tasks only.",
           path, names[static_cast<std::size_t>(t)], names[static_cast<std::size_t>(s)]));
     if (link.weight > 0) graph.push_back({t, s, link.weight});
@@ -72,7 +77,6 @@ ExtendSettings settings_of(const ExtendOptions& options) {
   ExtendSettings settings;
   settings.tolerance = options.tolerance;
   settings.max_steps = options.max_steps;
-  settings.threads = options.threads;
   if (!std::isnan(options.C)) settings.C = options.C;
   if (!options.lambda.empty()) {
     if (options.lambda.ends_with("max"))
@@ -142,10 +146,12 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
   fmt::print("{}, {}, status {}\n\n", proof_text(proof), plural(proof.outer_steps, "outer step"),
              proof.status);
   const std::vector<Index> group = group_of_tasks(model);
+  const Groups groups = listed(model.groups);
   Table table({"new task", "n", "support", "group", "shares its kernel with", "kernel"}, "lrrrll");
   for (std::size_t t = static_cast<std::size_t>(added.base_tasks); t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
-    std::vector<std::string> others = group_names(model, static_cast<std::size_t>(group[t] - 1));
+    std::vector<std::string> others =
+        task_names(model, groups[static_cast<std::size_t>(group[t] - 1)]);
     std::erase(others, task.name);
     table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.support.size()),
                fmt::to_string(group[t]), others.empty() ? "none" : list_names(others, 4),
@@ -155,56 +161,93 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
              seconds_text(seconds), options.output_path, options.output_path);
 }
 
-int run_extend(const ExtendOptions& options) {
+void check_options(const ExtendOptions& options) {
   check_output(options.output_path, "the extended model",
                input_files(options.data, {options.model_path, options.links}));
   if (std::filesystem::exists(options.output_path) &&
       !std::filesystem::is_regular_file(options.output_path))
     throw InputError(
         fmt::format("--output: {} is not a regular file; a model needs one.", options.output_path));
-  ExtendSettings settings = settings_of(options);
-  const double budget = memory_budget(options.memory);
-  Stopwatch watch;
-  Monitor monitor(options.output.quiet);
-  const Model model = read_model(options.model_path);
-  monitor.phase("reading " + file_list(options.data.paths));
-  Dataset data = read_new_tasks(options, model);
-  if (!options.links.empty()) {
-    settings.links = read_links(options.links, model, data);
-  } else if (!model.certificate.complete && !options.output.quiet) {
-    monitor.clear();
+  check_calibration(options.calibration);
+}
+
+// What a user may not expect of the new tasks.
+void print_notes(const ExtendOptions& options, const Model& model, Monitor& monitor) {
+  if (options.output.quiet) return;
+  monitor.clear();
+  if (options.links.empty() && !model.certificate.complete)
     tell(
         "note: the model was trained with a task graph; the new tasks are drawn to all of "
         "its tasks alike. Use --links FILE to change that.\n");
-  }
-  if (has_calibration(model) && !options.output.quiet) {
-    monitor.clear();
+  if (has_calibration(model) && !options.calibration.wanted())
     tell(
         "note: the model is calibrated; its own tasks keep their probabilities, the new ones "
-        "have scores only. For probabilities of all, train again with all tasks.\n");
-  }
-  monitor.clear();
-  const MemoryPlan plan = plan_extension(model, data, settings, budget);
-  tune_memory(plan.keeps_all());
-  if (!plan.keeps_all() && !options.output.quiet) tell("note: {}\n", room_text(plan, budget));
-  settings.memory = plan.kernels;
-  monitor.phase(fmt::format("adding {}", plural(std::ssize(data.tasks), "task")));
+        "have scores only. Give them probabilities with --calibrate platt.\n");
+}
+
+Model add_new_tasks(const ExtendOptions& options, const Model& model, Dataset data,
+                    const ExtendSettings& settings, Monitor& monitor) {
+  Run run = run_of(options.threads, options.memory, monitor, options.output.quiet);
+  run.phase = [&monitor, tasks = plural(std::ssize(data.tasks), "task")](Work) {
+    monitor.phase("adding " + tasks);
+  };
   // Before its first step there is nothing to keep.
-  const auto progress = [step = monitor.callback()](const Progress& now) {
+  run.progress = [step = run.progress](const Progress& now) {
     set_stage(Stage::stoppable);
     return step(now);
   };
-  const Model extended = extend(model, std::move(data), settings, progress);
+  return extend(model, std::move(data), settings, run);
+}
+
+// The extended model, which is written without probabilities first: it may take long, or end early. False: it was stopped.
+bool calibrate_new_tasks(const ExtendOptions& options, const Model& model, const Dataset& data,
+                         const ExtendSettings& settings, Monitor& monitor, Model& extended) {
   set_stage(Stage::writing);
-  write_model(extended, options.output_path);
+  save(extended, options.output_path);
+  set_stage_kept(
+      fmt::format("warning: {} The model is in {}.\n", without_probabilities, options.output_path),
+      exit_short);
+  if (interrupted()) return false;
+  Run run = run_of(options.threads, options.memory, monitor, true);
+  run.share = [&](Index done, Index folds) { return monitor.share(done, folds, "folds"); };
+  run.phase = [&](Work) { monitor.phase("calibrating"); };
+  std::optional<Model> found =
+      calibrate_added(extended, model, data, settings, settings_of(options.calibration), run);
+  if (found) extended = std::move(*found);
+  return found.has_value();
+}
+
+int run_extend(const ExtendOptions& options) {
+  check_options(options);
+  ExtendSettings settings = settings_of(options);
+  memory_budget(options.memory);  // says what is wrong before anything is read
+  Stopwatch watch;
+  Monitor monitor(options.output.quiet);
+  const Model model = load(options.model_path);
+  monitor.phase("reading " + file_list(options.data.paths));
+  Dataset data = read_new_tasks(options, model);
+  if (options.calibration.wanted())  // what cannot be folded is said before the fit
+    fold_tasks(data, options.calibration.folds,
+               static_cast<std::uint64_t>(options.calibration.seed));
+  if (!options.links.empty()) settings.links = read_links(options.links, model, data);
+  print_notes(options, model, monitor);
+  const bool calibrate = options.calibration.wanted();
+  const Dataset raw = calibrate ? data : Dataset();
+  Model extended = add_new_tasks(options, model, std::move(data), settings, monitor);
+  const bool calibrated =
+      !calibrate || calibrate_new_tasks(options, model, raw, settings, monitor, extended);
+  set_stage(Stage::writing);
+  if (calibrated) save(extended, options.output_path);
   set_stage(Stage::reading_only);
   monitor.clear();
   if (options.output.json)
     print_json_result(options, extended, watch.seconds());
   else
     print_result(options, extended, watch.seconds());
+  if (!calibrated) tell("warning: {}\n", without_probabilities);
   const Extension& added = extended.extensions.back();
-  if (added.certificate.status == to_string(Status::converged)) return exit_done;
+  if (added.certificate.status == to_string(Status::converged))
+    return calibrated ? exit_done : exit_short;
   tell("warning: {} Written to {} with status '{}'.\n", advice(added), options.output_path,
        added.certificate.status);
   return exit_short;
@@ -219,7 +262,7 @@ void add_extend(CLI::App& program, Action& chosen) {
       "Add new tasks to a fitted model, whose own tasks stay as they are to the last bit. The new "
       "ones are drawn to the kernels of all others, may join their groups, and have a certificate "
       "of their own (check it with: coterie verify extended.h5 NEW_DATA). Old tasks that are "
-      "calibrated stay so; new ones have scores, but no probabilities",
+      "calibrated stay so; --calibrate gives the new ones probabilities",
       "coterie data generate --tasks 8 -o all.csv && grep -v t08 all.csv > old.csv && grep -E "
       "'task|t08' all.csv > new.csv\n"
       "  coterie train old.csv -o model.h5\n"
@@ -249,6 +292,7 @@ void add_extend(CLI::App& program, Action& chosen) {
                   "CSV task_a,task_b[,weight]: the pairs drawn together, each with a new task "
                   "(default: all)")
       ->type_name("FILE");
+  add_calibration(command, options->calibration);
   add_memory(command, options->memory);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

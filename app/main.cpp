@@ -10,6 +10,7 @@
 #include "coterie/math/types.hpp"
 #include "messages.hpp"
 #include "progress.hpp"
+#include "usage.hpp"
 
 namespace coterie::app {
 namespace {
@@ -26,37 +27,6 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_verify(program, chosen);
   add_data(program, chosen);
   add_demo(program, chosen);
-}
-
-// The innermost command that was named.
-const CLI::App& command_of(const CLI::App& program) {
-  const CLI::App* command = &program;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  return *command;
-}
-
-std::string full_name(const CLI::App& command) {
-  return command.get_parent() == nullptr
-             ? command.get_name()
-             : full_name(*command.get_parent()) + " " + command.get_name();
-}
-
-int usage_error(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App& command = command_of(program);
-  const std::vector<std::string> rest = command.remaining();
-  const std::vector<const CLI::App*> choices =
-      command.get_subcommands([](const CLI::App*) { return true; });
-  std::string message = error.what();
-  if (!choices.empty()) {
-    std::string names;
-    for (const CLI::App* choice : choices)
-      names += (names.empty() ? "" : ", ") + choice->get_name();
-    message =
-        rest.empty() ? "a command is missing" : fmt::format("'{}' is not a command", rest.front());
-    message += fmt::format("; choose one of {}", names);
-  }
-  tell("error: {}. See: {} --help\n", message, full_name(command));
-  return exit_bad_input;
 }
 
 int run(int argc, char** argv) {
@@ -76,7 +46,10 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return usage_error(program, error);
+    if (error.get_exit_code() != 0) {
+      tell("error: {}\n", usage_text(program, error));
+      return exit_bad_input;
+    }
     std::ostringstream text;  // the help, or the version
     const int code = program.exit(error, text, text);
     print_text(text.str());

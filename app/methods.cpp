@@ -5,6 +5,7 @@
 #include "coterie/model/method.hpp"
 #include "options.hpp"
 #include "text.hpp"
+#include "usage.hpp"
 
 namespace coterie::app {
 namespace {
@@ -51,21 +52,33 @@ void print_method(const Method& method) {
   fmt::print("{}", table.text());
 }
 
+// One, or all when none is named.
+std::vector<Method> asked_for(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    if (method.name == name) return {method};
+    names.push_back(method.name);
+  }
+  if (name.empty()) return {methods().begin(), methods().end()};
+  throw InputError(fmt::format("there is no method '{}'{} The methods are {}.", name,
+                               nearest_name(name, names).empty() ? "." : did_you_mean(name, names),
+                               fmt::join(names, ", ")));
+}
+
 int run_methods(const MethodsOptions& options) {
+  const std::vector<Method> found = asked_for(options.name);
   if (options.output.json) {
     Json out = Json::array();
-    for (const Method& method : methods())
-      if (options.name.empty() || method.name == options.name) out.push_back(json_method(method));
-    if (!options.name.empty()) method_named(options.name);
+    for (const Method& method : found) out.push_back(json_method(method));
     print_json(out);
     return exit_done;
   }
   if (!options.name.empty()) {
-    print_method(method_named(options.name));
+    print_method(found.front());
     return exit_done;
   }
   Table table({"method", "learns weights of", "convex", "what it does", "parameters"}, "lllll");
-  for (const Method& method : methods()) {
+  for (const Method& method : found) {
     std::vector<std::string> names;
     for (const Parameter& parameter : method.parameters) names.push_back(parameter.name);
     table.add({method.name, method.is_linear() ? "features" : "kernels",

@@ -41,13 +41,13 @@ CLI::Option& add_checked_number(CLI::App& command, const std::string& flags, Num
 
 bool is_embedded(const std::string& path) { return path == embedded_name && !fs::exists(path); }
 
+}  // namespace
+
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
   return text;
 }
-
-}  // namespace
 
 CLI::Option& add_number(CLI::App& command, const std::string& flags, double& value,
                         const std::string& help, const std::string& rule, double smallest) {

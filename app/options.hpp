@@ -49,6 +49,18 @@ void add_settings(CLI::App& command, AnySettings& settings,
   });
 }
 
+std::string replace_all(std::string text, const std::string& from, const std::string& to);
+
+// What reads the file of an option; its errors name the option.
+template <typename Read>
+auto read_for(const char* option, Read read) {
+  try {
+    return read();
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
 struct DataOptions {
   std::vector<std::string> paths;
   std::string label = "label";

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "coterie/io/atomic_file.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 #include "coterie/report/affinity.hpp"
 #include "coterie/report/dendrogram.hpp"
 #include "coterie/report/weight_paths.hpp"
@@ -41,9 +43,7 @@ std::string weights_csv(const PathResult& result) {
   for (const std::string& kernel : result.kernels) out += "," + csv_field(kernel);
   out += "\n";
   for (const PathPoint& point : result.path.points) {
-    std::vector<std::size_t> group(result.data.tasks.size());
-    for (std::size_t g = 0; g < point.fit.groups.size(); ++g)
-      for (const Index t : point.fit.groups[g]) group[static_cast<std::size_t>(t)] = g + 1;
+    const std::vector<Index> group = group_numbers(std::ssize(result.data.tasks), point.fit.groups);
     for (std::size_t t = 0; t < result.data.tasks.size(); ++t) {
       out += fmt::format("{},{},{}", point.lambda, csv_field(result.data.tasks[t].name), group[t]);
       for (const double theta : point.fit.theta.row(static_cast<Index>(t)))
@@ -54,17 +54,18 @@ std::string weights_csv(const PathResult& result) {
   return out;
 }
 
-// A line for every task of an event: names may hold any sign, so they are never joined.
+// A line for every task of an event: names may hold any sign, so they are never joined. A merge is for good; a split parts tasks that were
+// in one group at smaller lambdas.
 std::string merges_csv(const PathResult& result) {
-  std::string out = "event,kind,lambda_from,lambda_to,support,part,task\n";
+  std::string out = "event,kind,lambda_from,lambda_to,together,support,part,task\n";
   Index event = 0;
-  const auto add = [&](const char* kind, double from, double to, const std::string& share,
-                       const Groups& parts) {
+  const auto add = [&](const char* kind, double from, double to, double together,
+                       const std::string& share, const Groups& parts) {
     ++event;
     for (std::size_t k = 0; k < parts.size(); ++k)
       for (const std::string& name : names_of(parts[k], result.data))
-        out += fmt::format("{},{},{},{},{},{},{}\n", event, kind, from, to, share, k + 1,
-                           csv_field(name));
+        out += fmt::format("{},{},{},{},{},{},{},{}\n", event, kind, from, to, together, share,
+                           k + 1, csv_field(name));
   };
   const Index T = std::ssize(result.data.tasks);
   for (const Merge& merge : result.tree.merges) {
@@ -72,34 +73,43 @@ std::string merges_csv(const PathResult& result) {
     for (const Index child : merge.children)
       parts.push_back(child < T ? std::vector<Index>{child}
                                 : result.tree.merges[static_cast<std::size_t>(child - T)].members);
-    add("merge", merge.lower, merge.upper,
+    add("merge", merge.lower, merge.upper, merge.together,
         result.stability ? number(support(*result.stability, merge.members)) : "", parts);
   }
   for (const GroupSplit& split : result.tree.splits)
-    add("split", split.lower, split.upper, "", split.parts);
+    add("split", split.lower, split.upper, split.together, "", split.parts);
   return out;
+}
+
+// Where a point is drawn: above lambda_max all are alike.
+double place_of(const PathResult& result, std::size_t point) {
+  return std::min(1.0, result.share(result.path.points[point].lambda));
+}
+
+std::string best_text(const PathResult& result, std::size_t best) {
+  const PathPoint& point = result.path.points[best];
+  return fmt::format("best held-out accuracy {}: {}", percent(point.held_out_accuracy),
+                     plural(std::ssize(point.fit.groups), "group"));
 }
 
 Dendrogram dendrogram_of(const PathResult& result) {
   Dendrogram tree;
   tree.title = "Tasks joining as lambda grows";
   tree.leaves = task_names(result.data);
-  for (const Merge& merge : result.tree.merges) {
-    TreeMerge node;
-    node.children = merge.children;
-    // Located between two points: drawn in the middle, and at the ends of the path at its points.
-    const bool between = merge.lower > 0 && std::isfinite(merge.upper);
-    const double at = between                      ? std::sqrt(merge.lower * merge.upper)
-                      : std::isfinite(merge.upper) ? merge.upper
-                                                   : merge.lower;
-    node.lambda = result.share(at);
-    if (result.stability) node.support = support(*result.stability, merge.members);
-    tree.merges.push_back(std::move(node));
+  for (const TreeNode& node : result.tree.nodes) {
+    TreeMerge merge{.children = node.children,
+                    .lambda = result.share(node.lambda),
+                    .in_pieces = !node.for_good};
+    if (result.stability) merge.support = support(*result.stability, node.members);
+    tree.merges.push_back(std::move(merge));
   }
   if (result.chosen) {
-    const double at = result.path.points[*result.chosen].lambda;
-    tree.cut = std::isfinite(at) ? result.share(at) : 1.0;
+    tree.cut = place_of(result, *result.chosen);
+    tree.groups =
+        group_numbers(std::ssize(result.data.tasks), result.path.points[*result.chosen].fit.groups);
   }
+  if (const std::optional<std::size_t> best = best_point(result.path))
+    tree.mark = {place_of(result, *best), best_text(result, *best)};
   return tree;
 }
 
@@ -119,12 +129,16 @@ WeightPaths weight_paths_of(const PathResult& result) {
   }
   paths.tasks = task_names(result.data);
   paths.kernels = result.kernels;
-  for (const TreeMerge& merge : dendrogram_of(result).merges) paths.merges.push_back(merge.lambda);
+  for (const TreeNode& node : result.tree.nodes)
+    if (node.for_good) paths.merges.push_back(result.share(node.lambda));
+  if (const std::optional<std::size_t> best = best_point(result.path)) {
+    paths.mark = place_of(result, *best);
+    paths.mark_words = best_text(result, *best);
+  }
   return paths;
 }
 
-Affinity affinity_of(const PathResult& result) {
-  const Dendrogram tree = dendrogram_of(result);
+Affinity affinity_of(const PathResult& result, const Dendrogram& tree) {
   const Index T = std::ssize(result.data.tasks);
   Affinity affinity;
   affinity.title = "How long tasks share a kernel";
@@ -134,19 +148,15 @@ Affinity affinity_of(const PathResult& result) {
     affinity.value_name +=
         fmt::format("; mean of {} resamples", result.stability->resamples.size());
   } else {
-    std::vector<double> lambda;
-    std::vector<Groups> groups;
-    for (const PathPoint& point : result.path.points) {
-      lambda.push_back(point.lambda);
-      groups.push_back(point.fit.groups);
-    }
-    affinity.values = time_together(T, lambda, groups);
+    affinity.values = result.tree.together;
   }
   affinity.names = task_names(result.data);
   affinity.order = leaf_order(tree);
-  if (tree.cut) affinity.groups = groups_at(tree, *tree.cut);
+  affinity.groups = tree.groups;
   return affinity;
 }
+
+std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // A word for a node of the tree: its task, or the line of the table where it forms.
 std::string node_name(const PathResult& result, Index node) {
@@ -175,8 +185,9 @@ std::vector<std::string> write_path_folder(const std::string& name, const PathRe
   write("merges.csv", merges_csv(result));
   if (result.path.points.size() > 2) write("weights.svg", as_svg(weight_paths_of(result)));
   if (result.data.tasks.size() > 1) {
-    write("tree.svg", as_svg(dendrogram_of(result)));
-    write("affinity.svg", as_svg(affinity_of(result)));
+    const Dendrogram tree = dendrogram_of(result);
+    write("tree.svg", as_svg(tree));
+    write("affinity.svg", as_svg(affinity_of(result, tree)));
   }
   return files;
 }
@@ -200,7 +211,7 @@ Json json_path(const PathResult& result, const Settings& settings) {
                 {"train_accuracy", json_number(point.train_accuracy)},
                 {"held_out_accuracy", json_number(point.held_out_accuracy)}};
     one["groups"] = Json::array();
-    for (const std::vector<Index>& group : point.fit.groups)
+    for (const std::vector<Index>& group : listed(point.fit.groups))
       one["groups"].push_back(names_of(group, result.data));
     one["theta"] = json_matrix(point.fit.theta);
     out["points"].push_back(std::move(one));
@@ -210,7 +221,8 @@ Json json_path(const PathResult& result, const Settings& settings) {
     Json one = {{"tasks", names_of(merge.members, result.data)},
                 {"children", merge.children},
                 {"lambda_from", json_number(merge.lower)},
-                {"lambda_to", json_number(merge.upper)}};
+                {"lambda_to", json_number(merge.upper)},
+                {"together", merge.together}};
     if (result.stability) one["support"] = support(*result.stability, merge.members);
     out["merges"].push_back(std::move(one));
   }
@@ -221,12 +233,25 @@ Json json_path(const PathResult& result, const Settings& settings) {
     out["splits"].push_back({{"tasks", names_of(split.members, result.data)},
                              {"parts", parts},
                              {"lambda_from", json_number(split.lower)},
-                             {"lambda_to", json_number(split.upper)}});
+                             {"lambda_to", json_number(split.upper)},
+                             {"together", split.together}});
   }
-  if (result.stability) {
-    out["resamples"] = result.stability->resamples.size();
-    out["time_together"] =
-        json_matrix(time_together(*result.stability, std::ssize(result.data.tasks)));
+  out["tree"] = Json::array();
+  for (const TreeNode& node : result.tree.nodes)
+    out["tree"].push_back({{"tasks", names_of(node.members, result.data)},
+                           {"children", node.children},
+                           {"together", node.together},
+                           {"lambda", json_number(node.lambda)},
+                           {"for_good", node.for_good}});
+  if (result.stability) out["resamples"] = result.stability->resamples.size();
+  out["time_together"] =
+      json_matrix(result.stability ? time_together(*result.stability, std::ssize(result.data.tasks))
+                                   : result.tree.together);
+  if (const std::optional<std::size_t> best = best_point(result.path)) {
+    const PathPoint& point = result.path.points[*best];
+    out["best"] = {{"lambda", json_number(point.lambda)},
+                   {"held_out_accuracy", point.held_out_accuracy},
+                   {"groups", point.fit.groups.size()}};
   }
   return out;
 }
@@ -234,21 +259,20 @@ Json json_path(const PathResult& result, const Settings& settings) {
 void print_merge_tree(const PathResult& result) {
   const MergeTree& tree = result.tree;
   if (tree.merges.empty()) return fmt::print("no tasks join\n");
-  std::vector<std::string> header = {"", "lambda", "/ max", "groups"};
+  std::vector<std::string> header = {"", "lambda", "/ max", "groups", "together"};
   if (result.stability) header.emplace_back("support");
-  header.emplace_back("what joins");
-  Table table(header, result.stability ? "lrrrrl" : "lrrrl");
-  Index groups = std::ssize(result.data.tasks);
+  header.emplace_back("what joins for good");
+  Table table(header, result.stability ? "lrrrrrl" : "lrrrrl");
   for (std::size_t i = 0; i < tree.merges.size(); ++i) {
     const Merge& merge = tree.merges[i];
-    groups -= std::ssize(merge.children) - 1;
+    const auto point = std::ranges::find(result.path.points, merge.upper, &PathPoint::lambda);
     std::vector<std::string> names;
     for (const Index child : merge.children) names.push_back(node_name(result, child));
-    const bool at_end = merge.lower == 0;
+    const bool at_end = merge.lower == 0 && merge.upper > 0 && std::isfinite(merge.upper);
     std::vector<std::string> cells = {
         fmt::format("[{}]", i + 1), fmt::format("{}{:.4g}", at_end ? "<= " : "", merge.upper),
         std::isfinite(merge.upper) ? fmt::format("{:.4f}", result.share(merge.upper)) : "inf",
-        fmt::to_string(groups)};
+        fmt::to_string(point->fit.groups.size()), share_text(merge.together)};
     if (result.stability)
       cells.push_back(fmt::format("{:.0f} %", 100 * support(*result.stability, merge.members)));
     std::string joined;
@@ -262,13 +286,15 @@ void print_merge_tree(const PathResult& result) {
     cells.push_back(joined);
     table.add(std::move(cells));
   }
-  fmt::print("{}", table.text());
+  fmt::print(
+      "{}  (together: share of the path, in log lambda, that the parts spend in one group)\n",
+      table.text());
   for (const GroupSplit& split : tree.splits) {
     std::vector<std::string> parts;
     for (const std::vector<Index>& part : split.parts)
       parts.push_back(fmt::format("{}", fmt::join(names_of(part, result.data), " ")));
-    fmt::print("splits again: together at lambda {:.4g}, apart at {:.4g}: {}\n", split.lower,
-               split.upper, fmt::join(parts, " | "));
+    fmt::print("splits again: together at lambda {:.4g}, apart at {:.4g}, {} of the path: {}\n",
+               split.lower, split.upper, share_text(split.together), fmt::join(parts, " | "));
   }
 }
 
@@ -283,6 +309,9 @@ void print_path_points(const PathResult& result, bool advise) {
   const std::size_t step = std::max<std::size_t>(1, (points.size() + 19) / 20);
   for (std::size_t k = 0; k < points.size(); k += step) shown.push_back(k);
   if (shown.back() + 1 != points.size()) shown.push_back(points.size() - 1);
+  const std::optional<std::size_t> best = best_point(result.path);
+  if (best && std::ranges::find(shown, *best) == shown.end())
+    shown.insert(std::ranges::upper_bound(shown, *best), *best);
   for (const std::size_t k : shown) {
     const PathPoint& point = points[k];
     std::vector<std::string> cells = {
@@ -292,13 +321,18 @@ void print_path_points(const PathResult& result, bool advise) {
         fmt::format("{:.8g}", point.fit.primal),
         fmt::format("{:.1e}", point.fit.gap),
         percent(point.train_accuracy)};
-    if (held_out) cells.push_back(percent(point.held_out_accuracy));
+    if (held_out) cells.push_back((best == k ? "best " : "") + percent(point.held_out_accuracy));
     table.add(std::move(cells));
   }
   fmt::print("{}", table.text());
   if (shown.size() < points.size())
     fmt::print("  ({} of {} points{})\n", shown.size(), points.size(),
                advise ? "; -o FOLDER writes all" : "");
+  if (!best) return;
+  const double lambda = points[*best].lambda;
+  fmt::print(
+      "{} at lambda {:.4g}{}\n", best_text(result, *best), lambda,
+      std::isfinite(lambda) ? fmt::format(" ({:.4f} of lambda_max)", result.share(lambda)) : "");
 }
 
 }  // namespace coterie::app

@@ -17,7 +17,7 @@ struct PathResult {
   std::vector<std::string> kernels;
   std::optional<Stability> stability;
   std::optional<std::size_t> chosen;  // point with the groups asked for
-  double share(double lambda) const { return lambda / path.lambda_max; }
+  double share(double lambda) const { return lambda > 0 ? lambda / path.lambda_max : 0; }
 };
 
 std::vector<std::string> names_of(const std::vector<Index>& members, const Dataset& data);

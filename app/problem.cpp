@@ -66,9 +66,12 @@ Dataset read_problem(const ProblemOptions& options) {
 Extras read_extras(const ProblemOptions& options, const Settings& settings, const Dataset& data) {
   Extras extras;
   extras.precomputed = read_precomputed(settings.kernels.list(), {}, true);
-  if (!options.task_C.empty()) extras.task_C = read_task_costs(options.task_C);
+  if (!options.task_C.empty())
+    extras.task_C = read_for("--task-C", [&] { return read_task_costs(options.task_C); });
   extras.complete = options.task_graph.empty();
-  if (!extras.complete) extras.graph = read_task_graph(options.task_graph, data);
+  if (!extras.complete)
+    extras.graph =
+        read_for("--task-graph", [&] { return read_task_graph(options.task_graph, data); });
   return extras;
 }
 

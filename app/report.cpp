@@ -4,24 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "coterie/model/method.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 
 namespace coterie::app {
 
 std::vector<Index> group_of_tasks(const Model& model) {
-  std::vector<Index> group(model.tasks.size(), 0);
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    for (const Index t : model.groups[g])
-      group[static_cast<std::size_t>(t)] = static_cast<Index>(g) + 1;
-  return group;
+  return group_numbers(std::ssize(model.tasks), model.groups);
 }
 
-std::vector<std::string> group_names(const Model& model, std::size_t group) {
+std::vector<std::string> task_names(const Model& model, const std::vector<Index>& group) {
   std::vector<std::string> names;
-  for (const Index t : model.groups[group])
-    names.push_back(model.tasks[static_cast<std::size_t>(t)].name);
+  for (const Index t : group) names.push_back(model.tasks[static_cast<std::size_t>(t)].name);
   return names;
 }
 
@@ -33,7 +28,8 @@ std::vector<std::string> kernel_names(const Model& model) {
 
 Json json_groups(const Model& model) {
   Json groups = Json::array();
-  for (std::size_t g = 0; g < model.groups.size(); ++g) groups.push_back(group_names(model, g));
+  for (const std::vector<Index>& group : listed(model.groups))
+    groups.push_back(task_names(model, group));
   return groups;
 }
 
@@ -48,12 +44,14 @@ std::string clusters_text(const Model& model) {
   std::string out = fmt::format("{} in {}\n", plural(std::ssize(model.tasks), "task"),
                                 plural(std::ssize(model.groups), "cluster"));
   std::vector<std::string> alone;
-  for (std::size_t g = 0; g < model.groups.size(); ++g) {
-    if (model.groups[g].size() == 1)
-      alone.push_back(group_names(model, g).front());
+  Index number = 0;
+  for (const std::vector<Index>& group : listed(model.groups)) {
+    ++number;
+    if (group.size() == 1)
+      alone.push_back(task_names(model, group).front());
     else
-      out += fmt::format("  cluster {}, {}\n{}", g + 1, plural(std::ssize(model.groups[g]), "task"),
-                         wrap(group_names(model, g), 4));
+      out += fmt::format("  cluster {}, {}\n{}", number, plural(std::ssize(group), "task"),
+                         wrap(task_names(model, group), 4));
   }
   if (!alone.empty()) out += fmt::format("  alone\n{}", wrap(alone, 4));
   return out;
@@ -63,34 +61,32 @@ std::string clusters_text(const Model& model) {
 
 std::string groups_text(const Model& model) {
   if (is_linear(model)) return clusters_text(model);
-  std::vector<std::size_t> shared;
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    if (model.groups[g].size() > 1) shared.push_back(g);
-  std::ranges::stable_sort(shared, std::greater(),
-                           [&](std::size_t g) { return model.groups[g].size(); });
-  const auto weights = [&](std::size_t g) {
-    return weights_text(model.tasks[static_cast<std::size_t>(model.groups[g].front())].theta,
-                        model.kernels);
+  const Groups groups = listed(model.groups);
+  const auto weights = [&](const std::vector<Index>& group) {
+    return weights_text(model.tasks[static_cast<std::size_t>(group.front())].theta, model.kernels);
   };
 
-  const Index alone = std::ssize(model.groups) - std::ssize(shared);
+  const Index alone =
+      std::ranges::count(groups, std::size_t{1}, [](const auto& group) { return group.size(); });
+  const Index shared = std::ssize(groups) - alone;
   const Index all = std::ssize(model.tasks);
   std::string out = fmt::format("{}: ", plural(all, "task"));
-  if (shared.empty()) {
+  if (shared == 0) {
     out += all == 1 ? "its kernel\n" : "each with a kernel of its own\n";
   } else {
     out += fmt::format("{} in {}, {} alone; tasks of a group share one kernel\n", all - alone,
-                       plural(std::ssize(shared), "group"), alone);
+                       plural(shared, "group"), alone);
   }
-  for (const std::size_t g : shared) {
-    out += fmt::format("  group {}, {}: {}\n", g + 1, plural(std::ssize(model.groups[g]), "task"),
-                       weights(g));
-    out += wrap(group_names(model, g), 4);
+  Table table({"alone", "kernel"}, "ll");
+  for (Index g = 0; g < std::ssize(groups); ++g) {
+    const std::vector<Index>& group = groups[static_cast<std::size_t>(g)];
+    if (g < shared)
+      out += fmt::format("  group {}, {}: {}\n{}", g + 1, plural(std::ssize(group), "task"),
+                         weights(group), wrap(task_names(model, group), 4));
+    else
+      table.add({task_names(model, group).front(), weights(group)});
   }
   if (alone == 0) return out;
-  Table table({"alone", "kernel"}, "ll");
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    if (model.groups[g].size() == 1) table.add({group_names(model, g).front(), weights(g)});
   return out + table.text();
 }
 

@@ -20,9 +20,10 @@ std::string strength_text(const Model& model);
 // What `train --json` promises, but for times and places.
 Json json_fit(const Model& model);
 
+// Groups are numbered as `listed` (mtmkl/group_list.hpp) orders them.
 std::vector<Index> group_of_tasks(const Model& model);  // per task, counted from 1
-Json json_groups(const Model& model);                   // lists of task names
+Json json_groups(const Model& model);                   // lists of task names, in that order
 std::vector<std::string> kernel_names(const Model& model);
-std::vector<std::string> group_names(const Model& model, std::size_t group);
+std::vector<std::string> task_names(const Model& model, const std::vector<Index>& group);
 
 }  // namespace coterie::app

@@ -27,9 +27,6 @@ struct TrainOptions {
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
 
-constexpr const char* without_probabilities =
-    "stopped before probabilities were learnt; the model has none.";
-
 // Why the fit ended short of its tolerance, and what to do.
 std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle,
                    double coarseness) {

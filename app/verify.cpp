@@ -102,7 +102,7 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
   std::vector<std::string> findings;
   if (!options.task_C.empty()) {
     Extras extras;
-    extras.task_C = read_task_costs(options.task_C);
+    extras.task_C = read_for("--task-C", [&] { return read_task_costs(options.task_C); });
     const Vector expected = task_costs(data, model.settings, extras);
     for (Index t = 0; t < expected.size(); ++t) {
       const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
@@ -112,8 +112,9 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
     }
   }
   if (!options.task_graph.empty() &&
-      (model.certificate.complete ||
-       model.certificate.graph != read_task_graph(options.task_graph, data)))
+      (model.certificate.complete || model.certificate.graph != read_for("--task-graph", [&] {
+                                       return read_task_graph(options.task_graph, data);
+                                     })))
     findings.push_back(fmt::format("the task graph is not that of {}", options.task_graph));
   return findings;
 }

@@ -201,6 +201,28 @@ def test_links(trained):
     assert "note: the model was trained with a task graph; the new tasks are drawn to all of its tasks alike" in result.err
 
 
+def test_new_tasks_get_probabilities(trained):
+    """Calibrated as by hand: extensions without a fold score it. Labels, weights and older tasks stay as they are."""
+    trained("train", "d.csv", "-o", "p.h5", "--calibrate", "platt", *FAST)
+    trained("extend", "p.h5", "c.csv", "-o", "e.h5")
+    result = trained("extend", "p.h5", "c.csv", "-o", "f.h5", "--calibrate", "platt", "--folds", "4")
+    assert "scores only" not in result.err
+    plain, full = (trained("inspect", name, "--json").json for name in ("e.h5", "f.h5"))
+    for before, after in zip(plain["tasks"], full["tasks"]):
+        new = before["calibration"]["kind"] == "none"
+        assert new == (after["name"] == "c") and after["calibration"]["kind"] == "platt"
+        assert new or before["calibration"] == after["calibration"]
+        assert {k: v for k, v in before.items() if k != "calibration"} == {k: v for k, v in after.items() if k != "calibration"}
+    assert full["tasks"][-1]["calibration"]["slope"] != 0
+    trained("verify", "f.h5", "c.csv")
+    shown = trained("predict", "f.h5", "c.csv").out
+    assert "probability" in shown.splitlines()[0] and shown == trained("predict", "f.h5", "c.csv").out
+    again = trained("extend", "p.h5", "c.csv", "-o", "g.h5", "--calibrate", "platt", "--folds", "4", "--threads", "2", "--json")
+    assert trained("inspect", "g.h5", "--json").json["tasks"] == full["tasks"]
+    assert "--calibrate is 'x'" in trained("extend", "p.h5", "c.csv", "-o", "x.h5", "--calibrate", "x", code=2).err
+    assert not (trained.folder / "x.h5").exists()
+
+
 def test_calibrated_tasks_keep_their_probabilities(trained):
     trained("train", "d.csv", "-o", "p.h5", "--calibrate", "platt", *FAST)
     result = trained("extend", "p.h5", "c.csv", "-o", "e.h5")

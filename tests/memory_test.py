@@ -43,6 +43,16 @@ def many_pairs(folder, source):
     return ["--kernels", "linear gauss:2"]
 
 
+def few_samples(folder, source):
+    table(folder / "d.csv", source.normal(size=(240, 6)), 4)
+    return []
+
+
+def few_samples_of_many_tasks(folder, source):
+    table(folder / "d.csv", source.normal(size=(3000, 10)), 150)
+    return []
+
+
 def a_given_matrix(folder, source):
     X = source.normal(size=(1500, 8))
     table(folder / "d.csv", X, 3)
@@ -81,21 +91,31 @@ def run(program, folder, command, options, memory):
 
 
 def expect_limit_kept(what, program, folder, command, options):
-    """Refused below the least that it names, and within it from there on. The command ends with its output."""
+    """Refused below the least that it names, and within it from there on. The command ends with its output. Returns the least and its peak."""
     code, errors, _ = run(program, folder, command, options, 1e6)
     assert code == 2 and not (folder / command[-1]).exists()
     least = bytes_of(re.search(r"the fit may need ([0-9.]+ [KMG]B) of memory", errors).group(1))
+    peaks = []
     for budget in (least, 2 * least):
         code, errors, peak = run(program, folder, command, options, budget)
         assert code == 0, errors
         print(f"{what}: budget {budget / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB")
         assert peak <= budget
+        peaks.append(peak)
+    return least, peaks[0]
 
 
 @pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks, many_free_vectors, many_pairs, a_given_matrix, divisors])
 def test_the_limit_is_kept(program_path, tmp_path, shape):
     options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
     expect_limit_kept(shape.__name__, program_path, tmp_path, TRAIN, options)
+
+
+@pytest.mark.parametrize("shape", [few_samples, few_samples_of_many_tasks])
+def test_the_estimate_is_close_for_few_samples(program_path, tmp_path, shape):
+    options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
+    least, peak = expect_limit_kept(shape.__name__, program_path, tmp_path, TRAIN, options)
+    assert least <= 1.4 * peak
 
 
 @pytest.mark.parametrize("shape", [many_samples, many_features_far_away, many_tasks])

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import zlib
 
@@ -205,6 +206,19 @@ def test_large_norms(coterie, norm):
     for task in document["tasks"]:
         assert np.linalg.norm(task["theta"], float(norm)) == pytest.approx(1, abs=1e-6)
     coterie("verify", "m.h5", "d.csv")
+
+
+def test_groups_are_numbered_without_gaps(coterie):
+    coterie.write("d.csv", small_csv(tasks=("a", "b", "c", "d", "e", "f")))
+    coterie.write("g.csv", "task_a,task_b\nb,d\nc,e\ne,f\n")
+    document = train(coterie, "d.csv", "--task-graph", "g.csv", "--lambda", "inf", *FAST)
+    assert document["groups"] == [["c", "e", "f"], ["b", "d"], ["a"]]
+    assert [task["group"] for task in document["tasks"]] == [3, 2, 1, 2, 1, 1]
+    text = coterie("inspect", "m.h5").out
+    assert re.findall(r"group (\d), (\d) tasks", text) == [("1", "3"), ("2", "2")]
+    coterie.write("new.csv", small_csv(tasks=("new",)))
+    by_number, by_name, other = (coterie("predict", "m.h5", "new.csv", "--new-task", name).out for name in ("group:1", "task:e", "group:2"))
+    assert by_number == by_name != other
 
 
 def test_task_graph_draws_only_its_pairs_together(coterie):

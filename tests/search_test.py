@@ -338,6 +338,40 @@ def test_path_and_its_files_agree(data):
     joined = [row for row in rows_of(data.folder / "out" / "merges.csv") if row["kind"] == "merge"]
     last = [row["task"] for row in joined if row["event"] == joined[-1]["event"]]
     assert sorted(last) == sorted(out["tasks"])
+    for row, point in zip(weights, (point for point in out["points"] for _ in out["tasks"])):
+        assert row["task"] in point["groups"][int(row["group"]) - 1]
+
+
+def test_the_tree_and_the_time_together_agree(data):
+    out = data("path", "p.csv", *FAST, "--json").json
+    together, tasks = np.array(out["time_together"]), out["tasks"]
+    inner = [(point["lambda"], point["groups"]) for point in out["points"] if point["lambda"] not in ("inf", 0)]
+    for t in range(6):
+        for s in range(6):  # what happens between two points happens half-way
+            one = [any({tasks[t], tasks[s]} <= set(group) for group in groups) for _, groups in inner]
+            time = sum(np.log(inner[k][0] / inner[k + 1][0]) * (one[k] + one[k + 1]) / 2 for k in range(len(inner) - 1))
+            assert together[t, s] == pytest.approx(time / np.log(inner[0][0] / inner[-1][0]), abs=1e-9)
+    nodes = [[t] for t in range(6)]
+    for node in out["tree"]:
+        parts = [nodes[child] for child in node["children"]]
+        pairs = [together[t, s] for a in parts for b in parts if a is not b for t in a for s in b]
+        assert node["together"] == pytest.approx(np.mean(pairs), abs=1e-8)
+        assert not node["for_good"] or node["tasks"] in [merge["tasks"] for merge in out["merges"]]
+        nodes.append(sum(parts, []))
+    if not out["splits"]:
+        assert all(node["for_good"] for node in out["tree"])
+    assert len(nodes[-1]) == 6
+
+
+def test_the_best_held_out_point_is_named(data):
+    out = data("path", "p.csv", *FAST, "-o", "out", "--hold-out", "0.25", "--json").json
+    best = max(out["points"], key=lambda point: point["held_out_accuracy"])  # the first, that of the largest lambda
+    assert out["best"] == {"lambda": best["lambda"], "held_out_accuracy": best["held_out_accuracy"], "groups": len(best["groups"])}
+    words = f"best held-out accuracy {100 * best['held_out_accuracy']:.2f} %: {len(best['groups'])} group"
+    assert words in data("path", "p.csv", *FAST, "--hold-out", "0.25").out
+    for picture in ("tree.svg", "weights.svg"):
+        assert words in (data.folder / "out" / picture).read_text()
+    assert "best" not in data("path", "p.csv", *FAST, "--json").json
 
 
 @pytest.mark.parametrize("groups", [1, 3, 6])

@@ -10,7 +10,7 @@
 #include "coterie/front/select.hpp"      // select: Selection; grid::paper, grid::best
 #include "coterie/front/train.hpp"       // train: Model; calibrate
 #include "coterie/model/evaluation.hpp"  // evaluate: Evaluation
-#include "coterie/model/extend.hpp"      // extend: new tasks against a fitted model
+#include "coterie/front/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/model/model.hpp"       // Model: tasks, groups, certificate
 #include "coterie/model/prediction.hpp"  // predict: Predictions
 #include "coterie/model/settings.hpp"    // Settings, Lambda, Kernels, ...

@@ -331,6 +331,55 @@ void check(const CoclusParameters& p) {
     throw InputError(fmt::format("ridge is {}; it must be a number > 0.", p.ridge));
 }
 
+// Where a descent ended.
+struct Landing {
+  Point point;
+  Status status = Status::converged;
+  Index steps = 0;
+};
+
+Landing descend(Descent& descent, Point now, const LinearSettings& settings, Index part,
+                Index parts) {
+  Status status = Status::converged;
+  Index step = 0;
+  Anderson anderson(5);
+  for (int misled = 0;; ++step) {
+    if (!descent.report({.outer_step = step,
+                         .primal = now.F,
+                         .dual = -std::numeric_limits<double>::infinity(),
+                         .gap = now.gap,
+                         .part = part,
+                         .parts = parts}))
+      return {std::move(now), Status::stopped, step};
+    if (now.gap <= settings.gap_tolerance) {
+      const LinearProof proof = descent.prove(now);
+      const double target = settings.gap_tolerance * proof.primal;
+      if (proof.shows(target)) break;
+      status = Status::stalled;
+      if (++misled > 3 || !(proof.error < target)) break;
+    }
+    if (step == settings.max_steps) return {std::move(now), Status::step_limit, step};
+    Point next = descent.step(now);
+    if (!(next.F < now.F))  // rounding
+      return {std::move(now), descent.stopped ? Status::stopped : Status::stalled, step};
+    now = descent.beyond(now, std::move(next), anderson);
+    status = Status::converged;
+  }
+  return {std::move(now), status, step};
+}
+
+void state_proof(const LinearProof& proof, double tolerance, LinearFit& fit) {
+  fit.primal = proof.primal;
+  fit.gap = relative(proof.gap(), proof.primal);
+  fit.bound = relative(proof.error, proof.primal);
+  fit.coarseness = proof.coarseness;
+  fit.task_objective = proof.task_objective;
+  if (fit.status != Status::stopped && proof.shows(tolerance * proof.primal))
+    fit.status = Status::converged;
+  else if (fit.status == Status::stalled && proof.coarse())
+    fit.status = Status::precision;
+}
+
 }  // namespace
 
 CoClusters co_clusters(const Matrix& Q, Index clusters, Index seed) {
@@ -374,64 +423,20 @@ LinearFit fit_coclus(const LinearProblem& problem, const CoclusParameters& param
   fit.claim = Claim::stationary;
   fit.status = Status::converged;
   for (Index part = 0; part < descents && fit.status != Status::stopped; ++part) {
-    Point now;
-    if (given) {
-      const Matrix P = start.shared.size() > 0 ? start.shared : row_means(start.W);
-      now = descent.at(start.W, P, start.b);
-    } else {
-      now = descent.end(part == 0 ? 0 : all);
-    }
-    Status status = Status::converged;
-    Index step = 0;
-    Anderson anderson(5);
-    for (int misled = 0;; ++step) {
-      if (!descent.report({.outer_step = step,
-                           .primal = now.F,
-                           .dual = fit.dual,
-                           .gap = now.gap,
-                           .part = part,
-                           .parts = descents})) {
-        status = Status::stopped;
-        break;
-      }
-      if (now.gap <= settings.gap_tolerance) {
-        const LinearProof proof = descent.prove(now);
-        const double target = settings.gap_tolerance * proof.primal;
-        if (proof.shows(target)) break;
-        status = Status::stalled;
-        if (++misled > 3 || !(proof.error < target)) break;
-      }
-      if (step == settings.max_steps) {
-        status = Status::step_limit;
-        break;
-      }
-      Point next = descent.step(now);
-      if (!(next.F < now.F)) {  // rounding
-        status = descent.stopped ? Status::stopped : Status::stalled;
-        break;
-      }
-      now = descent.beyond(now, std::move(next), anderson);
-      status = Status::converged;
-    }
-    fit.steps += step;
-    if (now.F < lowest) {
-      lowest = now.F;
-      best = std::move(now);
-      fit.status = status;
-    } else if (status == Status::stopped) {
-      fit.status = status;
+    const Matrix P = given && start.shared.size() == 0 ? row_means(start.W) : start.shared;
+    Landing end =
+        descend(descent, given ? descent.at(start.W, P, start.b) : descent.end(part == 0 ? 0 : all),
+                settings, part, descents);
+    fit.steps += end.steps;
+    if (end.point.F < lowest) {
+      lowest = end.point.F;
+      best = std::move(end.point);
+      fit.status = end.status;
+    } else if (end.status == Status::stopped) {
+      fit.status = end.status;
     }
   }
-  const LinearProof proof = descent.prove(best);
-  fit.primal = proof.primal;
-  fit.gap = relative(proof.gap(), proof.primal);
-  fit.bound = relative(proof.error, proof.primal);
-  fit.coarseness = proof.coarseness;
-  fit.task_objective = proof.task_objective;
-  if (fit.status != Status::stopped && proof.shows(settings.gap_tolerance * proof.primal))
-    fit.status = Status::converged;
-  else if (fit.status == Status::stalled && proof.coarse())
-    fit.status = Status::precision;
+  state_proof(descent.prove(best), settings.gap_tolerance, fit);
   fit.W = std::move(best.W);
   fit.b = std::move(best.b);
   fit.shared = std::move(best.P);

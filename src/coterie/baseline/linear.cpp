@@ -357,6 +357,143 @@ std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty,
   return std::nullopt;
 }
 
+// Proximal Newton steps: prove, stop, model, minimise the model, search along the step.
+class LinearLoop {
+ public:
+  LinearLoop(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
+             const ProgressCallback& progress)
+      : problem_(problem), penalty_(penalty), settings_(settings), progress_(progress) {}
+
+  LinearFit run(const LinearStart& start) {
+    point_ = first_point(start);
+    for (Index steps = 0;; ++steps) {
+      const DualPoint pulls = dual_point(problem_, point_.margin, settings_.threads);
+      if (!is_better(pulls, steps)) return end(Status::stalled);
+      fit_.steps = steps;
+      const KeepGoing keep_going = [&] { return report(steps); };
+      const bool go_on = keep_going();
+      if (best_gap_ <= settings_.gap_tolerance) {
+        if (certify()) return take_best(Status::converged);
+        if (++misled_ > kMostMisled || !(proof_.error < settings_.gap_tolerance * proof_.primal))
+          return end(Status::stalled);
+      }
+      if (!go_on) return end(Status::stopped);
+      if (steps == settings_.max_steps) return end(Status::step_limit);
+      try {
+        if (!take_step(-pulls.Z, keep_going)) return end(Status::stalled);
+      } catch (const Stopped&) {
+        return end(Status::stopped);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kMostMisled = 3;  // by a gap that its rounding makes too large
+
+  double slack_at(double primal) const { return 0.01 * settings_.gap_tolerance * primal; }
+
+  // Zero, or the start where that is better.
+  Point first_point(const LinearStart& start) const {
+    const Index T = problem_.T();
+    const Index d = problem_.d();
+    Point point =
+        point_at(problem_, penalty_, Matrix::Zero(T, d), Vector::Zero(T), settings_.threads);
+    if (start.W.size() == 0) return point;
+    assert(start.W.rows() == T && start.W.cols() == d);
+    const Vector b = start.b.size() == T ? start.b : Vector(Vector::Zero(T));
+    Point other = point_at(problem_, penalty_, start.W, b, settings_.threads);
+    return other.primal() < point.primal() ? other : point;
+  }
+
+  // Takes the point as the best if it is better than that by its objective or by its gap.
+  bool is_better(const DualPoint& pulls, Index steps) {
+    const double primal = point_.primal();
+    const double dual = pulls.losses - penalty_.conjugate(pulls.Z, slack_at(primal));
+    const double gap = relative(primal - dual, primal);
+    if (steps > 0 && primal >= best_primal_ && gap >= best_gap_) return false;
+    best_ = point_;
+    best_primal_ = primal;
+    best_dual_ = dual;
+    best_gap_ = gap;
+    return true;
+  }
+
+  bool report(Index steps) {  // asked by the threads of all tasks
+    const std::lock_guard lock(one_at_a_time_);
+    return !progress_ ||
+           progress_(
+               {.outer_step = steps, .primal = best_primal_, .dual = best_dual_, .gap = best_gap_});
+  }
+
+  // States the gap of the best; whether that is what was asked for.
+  bool certify() {
+    if (!settings_.bounded) {
+      fit_.primal = best_primal_;
+      fit_.dual = best_dual_;
+      fit_.gap = best_gap_;
+      fit_.task_objective = best_.loss;
+      return best_gap_ <= settings_.gap_tolerance;
+    }
+    proof_ = prove_linear(
+        problem_, [&](const Matrix& Z) { return penalty_.prove(best_.W, Z); }, best_.W, best_.b,
+        settings_.gap_tolerance, settings_.threads);
+    fit_.primal = proof_.primal;
+    fit_.dual = proof_.dual;
+    fit_.gap = relative(proof_.gap(), proof_.primal);
+    fit_.bound = relative(proof_.error, proof_.primal);
+    fit_.coarseness = proof_.coarseness;
+    fit_.task_objective = proof_.task_objective;
+    return proof_.shows(settings_.gap_tolerance * proof_.primal);
+  }
+
+  bool take_step(const Matrix& gradient, const KeepGoing& keep_going) {
+    std::vector<Quadratic> q(at(problem_.T()));
+    // The model of the square loss is the loss itself: one step does. Others need not be more exact than their model is.
+    const double target = problem_.loss == Loss::square
+                              ? 0.5 * settings_.gap_tolerance
+                              : std::max(0.1 * settings_.gap_tolerance, 0.01 * best_gap_);
+    parallel_for(problem_.T(), settings_.threads, [&](Index t) {
+      q[at(t)] = quadratic_of(problem_, t, point_, gradient.row(t).transpose(), keep_going);
+    });
+    const ModelOptimum optimum =
+        minimise_model(q, penalty_, point_, gradient, target * best_primal_, slack_at(best_primal_),
+                       settings_.threads, keep_going);
+    std::optional<Point> next =
+        line_search(problem_, penalty_, point_, gradient, q, optimum, settings_.threads);
+    if (next) point_ = std::move(*next);
+    return next.has_value();
+  }
+
+  // What the penalty keeps of a proof is to be that of the best.
+  LinearFit end(Status status) {
+    const DualPoint pulls = dual_point(problem_, best_.margin, settings_.threads);
+    penalty_.conjugate(pulls.Z, slack_at(best_primal_));
+    const bool enough = certify();
+    return take_best(enough                                         ? Status::converged
+                     : status == Status::stalled && proof_.coarse() ? Status::precision
+                                                                    : status);
+  }
+
+  LinearFit take_best(Status status) {
+    fit_.status = status;
+    fit_.W = std::move(best_.W);
+    fit_.b = std::move(best_.b);
+    return std::move(fit_);
+  }
+
+  const LinearProblem& problem_;
+  Penalty& penalty_;
+  const LinearSettings& settings_;
+  const ProgressCallback& progress_;
+  std::mutex one_at_a_time_;
+  Point point_;
+  Point best_;  // the last one that was better than those before, by its objective or by its gap
+  double best_primal_ = 0, best_dual_ = 0, best_gap_ = 0;
+  LinearFit fit_;
+  LinearProof proof_;
+  int misled_ = 0;
+};
+
 }  // namespace
 
 Vector task_losses(const LinearProblem& problem, const Matrix& W, const Vector& b, int threads) {
@@ -388,104 +525,7 @@ DualPoint dual_point(const LinearProblem& problem, const Matrix& W, const Vector
 
 LinearFit minimise(const LinearProblem& problem, Penalty& penalty, const LinearSettings& settings,
                    const LinearStart& start, const ProgressCallback& progress) {
-  const Index T = problem.T();
-  const Index d = problem.d();
-  const int threads = settings.threads;
-  Point point = point_at(problem, penalty, Matrix::Zero(T, d), Vector::Zero(T), threads);
-  if (start.W.size() > 0) {
-    assert(start.W.rows() == T && start.W.cols() == d);
-    const Vector b = start.b.size() == T ? start.b : Vector(Vector::Zero(T));
-    Point other = point_at(problem, penalty, start.W, b, threads);
-    if (other.primal() < point.primal()) point = std::move(other);
-  }
-  LinearFit fit;
-  Point best;  // the last one that was better than those before, by its objective or by its gap
-  double best_primal = 0, best_dual = 0, best_gap = 0;
-  const auto slack_at = [&](double primal) { return 0.01 * settings.gap_tolerance * primal; };
-  LinearProof proof;
-  const auto certify = [&] {  // `best`; whether that is what was asked for
-    if (!settings.bounded) {
-      fit.primal = best_primal;
-      fit.dual = best_dual;
-      fit.gap = best_gap;
-      fit.task_objective = best.loss;
-      return best_gap <= settings.gap_tolerance;
-    }
-    proof = prove_linear(
-        problem, [&](const Matrix& Z) { return penalty.prove(best.W, Z); }, best.W, best.b,
-        settings.gap_tolerance, threads);
-    fit.primal = proof.primal;
-    fit.dual = proof.dual;
-    fit.gap = relative(proof.gap(), proof.primal);
-    fit.bound = relative(proof.error, proof.primal);
-    fit.coarseness = proof.coarseness;
-    fit.task_objective = proof.task_objective;
-    return proof.shows(settings.gap_tolerance * proof.primal);
-  };
-  // What the penalty keeps of a proof is to be that of `best`.
-  const auto end = [&](Status status) {
-    const DualPoint pulls = dual_point(problem, best.margin, threads);
-    penalty.conjugate(pulls.Z, slack_at(best_primal));
-    const bool enough = certify();
-    fit.status = enough                                        ? Status::converged
-                 : status == Status::stalled && proof.coarse() ? Status::precision
-                                                               : status;
-    fit.W = std::move(best.W);
-    fit.b = std::move(best.b);
-    return fit;
-  };
-  int misled = 0;  // by a gap that its rounding makes too large
-  for (Index steps = 0;; ++steps) {
-    const DualPoint pulls = dual_point(problem, point.margin, threads);
-    const double primal = point.primal();
-    const double dual = pulls.losses - penalty.conjugate(pulls.Z, slack_at(primal));
-    const double gap = relative(primal - dual, primal);
-    if (steps > 0 && primal >= best_primal && gap >= best_gap) return end(Status::stalled);
-    best = point;
-    best_primal = primal;
-    best_dual = dual;
-    best_gap = gap;
-    fit.steps = steps;
-    std::mutex one_at_a_time;  // asked by the threads of all tasks
-    const KeepGoing keep_going = [&] {
-      const std::lock_guard lock(one_at_a_time);
-      return !progress ||
-             progress({.outer_step = steps, .primal = primal, .dual = dual, .gap = gap});
-    };
-    const bool go_on = keep_going();
-    if (gap <= settings.gap_tolerance) {
-      if (certify()) {
-        fit.W = std::move(best.W);
-        fit.b = std::move(best.b);
-        fit.status = Status::converged;
-        return fit;
-      }
-      if (++misled > 3 || !(proof.error < settings.gap_tolerance * proof.primal))
-        return end(Status::stalled);
-    }
-    if (!go_on) return end(Status::stopped);
-    if (steps == settings.max_steps) return end(Status::step_limit);
-
-    const Matrix gradient = -pulls.Z;
-    std::vector<Quadratic> q(at(T));
-    // The model of the square loss is the loss itself: one step does. Others need not be more exact than their model is.
-    const double target = problem.loss == Loss::square
-                              ? 0.5 * settings.gap_tolerance
-                              : std::max(0.1 * settings.gap_tolerance, 0.01 * gap);
-    ModelOptimum optimum;
-    try {
-      parallel_for(T, threads, [&](Index t) {
-        q[at(t)] = quadratic_of(problem, t, point, gradient.row(t).transpose(), keep_going);
-      });
-      optimum = minimise_model(q, penalty, point, gradient, target * primal, slack_at(primal),
-                               threads, keep_going);
-    } catch (const Stopped&) {
-      return end(Status::stopped);
-    }
-    std::optional<Point> next = line_search(problem, penalty, point, gradient, q, optimum, threads);
-    if (!next) return end(Status::stalled);
-    point = std::move(*next);
-  }
+  return LinearLoop(problem, penalty, settings, progress).run(start);
 }
 
 }  // namespace coterie

@@ -390,6 +390,64 @@ class Search {
   std::set<Groups> seen_;
 };
 
+// Where one of several descents ended.
+struct End {
+  LinearFit fit;
+  Index part;
+};
+
+// From the groups given, from those of k-means, from merged single tasks, and then from random ones.
+std::vector<End> descend_often(Search& search, const WhomParameters& parameters,
+                               const LinearStart& start, const LinearStart& single, Index G,
+                               double tolerance) {
+  Random random(static_cast<std::uint64_t>(parameters.seed));
+  const SetFunction h = squared_trace_norm(single.W);
+  const auto first_groups = [&](Index recipe) -> Groups {
+    switch (recipe) {
+      case 0:
+        return merge(in_order(start.clusters), G, h, search.keep_going);
+      case 1:
+        return descend(kmeans_groups(single.W, G, parameters.seed), G, h, search.keep_going);
+      case 2:
+        return search.merge_in_stages(single);
+      default:
+        return descend(random_groups(single.W.rows(), G, random), G, h, search.keep_going);
+    }
+  };
+  const LinearStart given{.W = start.W, .b = start.b};
+  std::vector<End> ends;
+  for (Index part = 0; part < parameters.restarts && !search.stopped(); ++part) {
+    search.part = part;
+    const Index recipe = part + (start.clusters.empty() ? 1 : 0);
+    try {
+      std::optional<LinearFit> fit =
+          search.descent(first_groups(recipe), tolerance, recipe == 0 ? given : single);
+      if (fit) ends.push_back({std::move(*fit), part});
+    } catch (const Stopped&) {
+      break;
+    }
+  }
+  return ends;
+}
+
+// The best as exactly as it was asked for, with the rounding of its gap.
+LinearFit finish(Search& search, End end, double tolerance) {
+  auto& [best, part] = end;
+  if (!search.stopped()) {
+    search.part = part;
+    search.forget();
+    search.bounded = true;
+    const LinearStart from{.W = best.W, .b = best.b};
+    std::optional<LinearFit> exact = search.descent(best.clusters, tolerance, from);
+    best = exact ? std::move(*exact) : search.solve(best.clusters, tolerance, from);
+  }
+  if (search.stopped()) best = search.certified(best);
+  best.claim = Claim::given_clusters;
+  best.steps = search.steps();
+  if (search.stopped()) best.status = Status::stopped;
+  return std::move(best);
+}
+
 }  // namespace
 
 double squared_trace_norms(const Matrix& W, const Groups& groups) {
@@ -418,40 +476,9 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   constexpr Index trials_per_task = 5;
   const double tolerance = std::max(rough, settings.gap_tolerance);
   Search search(problem, parameters, settings, progress, parameters.restarts);
-  Random random(static_cast<std::uint64_t>(parameters.seed));
-
   // The weights of single tasks: much is to be learnt from them, and any descent may begin there.
   const LinearStart single = search.weights(singletons_of(T), given);
-  const SetFunction h = squared_trace_norm(single.W);
-  const auto first_groups = [&](Index recipe) -> Groups {
-    switch (recipe) {
-      case 0:
-        return merge(in_order(start.clusters), G, h, search.keep_going);
-      case 1:
-        return descend(kmeans_groups(single.W, G, parameters.seed), G, h, search.keep_going);
-      case 2:
-        return search.merge_in_stages(single);
-      default:
-        return descend(random_groups(T, G, random), G, h, search.keep_going);
-    }
-  };
-
-  struct End {
-    LinearFit fit;
-    Index part;
-  };
-  std::vector<End> ends;
-  for (Index part = 0; part < parameters.restarts && !search.stopped(); ++part) {
-    search.part = part;
-    const Index recipe = part + (start.clusters.empty() ? 1 : 0);
-    try {
-      std::optional<LinearFit> fit =
-          search.descent(first_groups(recipe), tolerance, recipe == 0 ? given : single);
-      if (fit) ends.push_back({std::move(*fit), part});
-    } catch (const Stopped&) {
-      break;
-    }
-  }
+  std::vector<End> ends = descend_often(search, parameters, start, single, G, tolerance);
   if (ends.empty()) {  // stopped, or rounding led round in a circle
     search.bounded = true;
     LinearFit fit = search.solve(together, settings.gap_tolerance, single);
@@ -466,20 +493,8 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
     search.part = end.part;
     end.fit = search.try_moves(std::move(end.fit), tolerance, trials);
   }
-  auto& [best, part] = *std::min_element(ends.begin(), ends.end(), better);
-  if (!search.stopped()) {
-    search.part = part;
-    search.forget();
-    search.bounded = true;
-    const LinearStart from{.W = best.W, .b = best.b};
-    std::optional<LinearFit> exact = search.descent(best.clusters, settings.gap_tolerance, from);
-    best = exact ? std::move(*exact) : search.solve(best.clusters, settings.gap_tolerance, from);
-  }
-  if (search.stopped()) best = search.certified(best);
-  best.claim = Claim::given_clusters;
-  best.steps = search.steps();
-  if (search.stopped()) best.status = Status::stopped;
-  return best;
+  End& best = *std::min_element(ends.begin(), ends.end(), better);
+  return finish(search, std::move(best), settings.gap_tolerance);
 }
 
 }  // namespace coterie

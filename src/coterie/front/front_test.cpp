@@ -6,10 +6,13 @@
 
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/planted.hpp"
+#include "coterie/data/split.hpp"
+#include "coterie/front/extend.hpp"
 #include "coterie/front/journals.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/evaluation.hpp"
+#include "coterie/model/predict.hpp"
 #include "coterie/model/verify.hpp"
 
 namespace coterie {
@@ -242,6 +245,53 @@ TEST(Front, PredictsLabelsScoresAndProbabilities) {
   const Evaluation e = evaluate(model, all);
   EXPECT_EQ(e.n, all.X.rows());
   EXPECT_GT(e.accuracy, 0.5);
+}
+
+// The calibration is that of scores by extensions without a fold, computed here by hand.
+TEST(Front, NewTasksGetProbabilitiesOfTheirOwn) {
+  const Dataset data = planted_data(6);
+  std::vector<std::vector<Index>> first(6), last(6);
+  for (std::size_t t = 0; t < 6; ++t)
+    for (Index i = 0; i < data.tasks[t].size(); ++i) (t < 4 ? first : last)[t].push_back(i);
+  const auto part = [&](const std::vector<std::vector<Index>>& kept) {
+    Dataset some = subset(data, kept);
+    std::erase_if(some.tasks, [](const Task& task) { return task.size() == 0; });
+    return some;
+  };
+  const Dataset added = part(last);
+  const Model model = train(part(first), small);
+  const coterie::Run run{.threads = 1};
+  const Model extended = extend(model, added, {}, run);
+  EXPECT_EQ(extended, extend(model, added));
+  const std::optional<Model> full =
+      calibrate_added(extended, model, added, {}, {.folds = 3, .seed = 5}, run);
+  ASSERT_TRUE(full);
+  std::vector<Vector> scores;
+  for (const Task& task : added.tasks) scores.emplace_back(task.size());
+  for (const Split& split : fold_tasks(added, 3, 5)) {
+    const Model without = extend(model, subset(added, split.train));
+    for (std::size_t t = 0; t < 2; ++t)
+      for (const Index i : split.rest[t]) {
+        const Index row = added.tasks[t].rows[static_cast<std::size_t>(i)];
+        scores[t][i] = decision_values(without, 4 + static_cast<Index>(t), added.X.row(row))[0];
+      }
+  }
+  for (std::size_t t = 0; t < 2; ++t) {
+    const Calibration& found = full->tasks[4 + t].calibration;
+    const Calibration expected =
+        fit_calibration(Calibration::Kind::platt, scores[t], added.tasks[t].y);
+    EXPECT_NEAR(found.slope, expected.slope, 1e-9 * std::abs(expected.slope));
+    EXPECT_NEAR(found.offset, expected.offset, 1e-9);
+  }
+  Model plain = *full;
+  for (TaskModel& task : plain.tasks) task.calibration = {};
+  EXPECT_EQ(plain, extended);
+  coterie::Run stopping = run;
+  stopping.share = [](Index, Index) { return false; };
+  EXPECT_FALSE(calibrate_added(extended, model, added, {}, {}, stopping));
+  coterie::Run tight = run;
+  tight.memory_bytes = 1e6;
+  EXPECT_THROW(extend(model, added, {}, tight), InputError);
 }
 
 TEST(Front, DatasetsFromNumbersAtHand) {

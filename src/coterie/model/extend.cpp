@@ -177,6 +177,62 @@ void join_groups(Model& model, Index old) {
   }
 }
 
+// What is added and to what, before it is fitted.
+Extension describe_extension(const Model& model, const Dataset& data,
+                             const ExtendSettings& settings) {
+  Extension added;
+  added.base_tasks = std::ssize(model.tasks);
+  added.tasks = std::ssize(data.tasks);
+  added.rows = data.X.rows();
+  added.tolerance = settings.tolerance;
+  added.fingerprint = fingerprint(data);
+  added.certificate.lambda = settings.lambda.value_or(model.certificate.lambda);
+  added.certificate.complete = !settings.links;
+  if (settings.links) added.certificate.graph = *settings.links;
+  return added;
+}
+
+FitSettings fit_settings_of(const ExtendSettings& settings) {
+  FitSettings out;
+  out.gap_tolerance = settings.tolerance;
+  out.max_outer_steps = settings.max_steps;
+  out.threads = settings.threads;
+  out.memory = settings.memory;
+  return out;
+}
+
+void state_proof(const Proof& proof, Status status, Certificate& out) {
+  out.primal = proof.primal;
+  out.dual = proof.dual;
+  out.gap = proof.gap() / proof.primal;
+  out.bound = proof.error / proof.primal;
+  out.status = to_string(status);
+}
+
+// Of merged edges, each takes its share of the pair dual. The certificate is that of the shares.
+void share_duals(const Model& model, const TaskGraph& edges, const Anchors& anchors,
+                 const NewtonResult& fit, double tolerance, Extension& added) {
+  Certificate& proof = added.certificate;
+  proof.nu.resize(std::ssize(edges), std::ssize(model.kernels));
+  Vector kappa(std::ssize(edges));
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Index merged = anchors.edge_of[i];
+    const double share = edges[i].weight / anchors.graph[static_cast<std::size_t>(merged)].weight;
+    proof.nu.row(static_cast<Index>(i)) = share * fit.nu.row(merged);
+    kappa[static_cast<Index>(i)] = proof.lambda * edges[i].weight;
+  }
+  pull_inside(proof.nu, kappa);
+  std::vector<Index> unit;
+  for (Index u_new = 0; u_new < fit.theta.rows(); ++u_new) unit.push_back(u_new);
+  Matrix theta(added.base_tasks, std::ssize(model.kernels));
+  for (Index t = 0; t < theta.rows(); ++t)
+    theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
+  const Proof shares = join_proofs(fit.parts, unit, fit.theta,
+                                   {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
+  const bool lost = fit.status == Status::converged && !shares.shows(tolerance * shares.primal);
+  state_proof(shares, lost ? Status::precision : fit.status, proof);
+}
+
 }  // namespace
 
 void check_extension(const Model& model, const Dataset& data) {
@@ -216,21 +272,11 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
              const ProgressCallback& progress) {
   check_settings(settings);
   check_extension(model, data);
-  const Index old = std::ssize(model.tasks);
-  Extension added;
-  added.base_tasks = old;
-  added.tasks = std::ssize(data.tasks);
-  added.rows = data.X.rows();
-  added.tolerance = settings.tolerance;
-  added.fingerprint = fingerprint(data);
-  Certificate& proof = added.certificate;
-  proof.lambda = settings.lambda.value_or(model.certificate.lambda);
-  proof.complete = !settings.links;
-  if (settings.links) proof.graph = *settings.links;
-
+  Extension added = describe_extension(model, data, settings);
+  const double lambda = added.certificate.lambda;
   const TaskGraph edges = edges_of(added);
   const Anchors anchors = merge_anchors(model, edges);
-  if (std::isinf(proof.lambda)) check_common(model, data, anchors);
+  if (std::isinf(lambda)) check_common(model, data, anchors);
 
   data.X = apply_scaling(model.scaling, std::move(data.X));
   Settings cost = model.settings;
@@ -238,53 +284,21 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   const std::vector<Vector> C = sample_costs(data, cost, {});
   const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), settings.threads);
   check_costs(grams, C, model.kernels, data.tasks);
-  check_penalty(edges, proof.lambda, [&](Index t) {
+  const Index old = std::ssize(model.tasks);
+  check_penalty(edges, lambda, [&](Index t) {
     return t < old ? model.tasks[static_cast<std::size_t>(t)].name
                    : data.tasks[static_cast<std::size_t>(t - old)].name;
   });
   std::vector<Vector> y;
   for (const Task& task : data.tasks) y.push_back(task.y);
-  FitSettings fit_settings;
-  fit_settings.gap_tolerance = settings.tolerance;
-  fit_settings.max_outer_steps = settings.max_steps;
-  fit_settings.threads = settings.threads;
-  fit_settings.memory = settings.memory;
   const NewtonResult fit = fit_to_anchors(
-      {grams, y, C, proof.lambda, anchors.theta, anchors.graph, WeightSet(model.settings.norm)},
-      fit_settings, progress);
+      {grams, y, C, lambda, anchors.theta, anchors.graph, WeightSet(model.settings.norm)},
+      fit_settings_of(settings), progress);
 
-  proof.primal = fit.proof.primal;
-  proof.dual = fit.proof.dual;
-  proof.gap = fit.proof.gap() / fit.proof.primal;
-  proof.bound = fit.proof.error / fit.proof.primal;
-  proof.status = to_string(fit.status);
-  proof.outer_steps = fit.outer_steps;
-  proof.nu = Matrix(0, std::ssize(model.kernels));
-  if (fit.nu.rows() > 0) {  // of merged edges, each takes its share
-    proof.nu.resize(std::ssize(edges), std::ssize(model.kernels));
-    Vector kappa(std::ssize(edges));
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      const Index merged = anchors.edge_of[i];
-      const double share = edges[i].weight / anchors.graph[static_cast<std::size_t>(merged)].weight;
-      proof.nu.row(static_cast<Index>(i)) = share * fit.nu.row(merged);
-      kappa[static_cast<Index>(i)] = proof.lambda * edges[i].weight;
-    }
-    pull_inside(proof.nu, kappa);
-    // The certificate is that of the shares.
-    std::vector<Index> unit;
-    for (Index u_new = 0; u_new < fit.theta.rows(); ++u_new) unit.push_back(u_new);
-    Matrix theta(old, std::ssize(model.kernels));
-    for (Index t = 0; t < old; ++t) theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
-    const Proof shares =
-        join_proofs(fit.parts, unit, fit.theta,
-                    {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
-    proof.primal = shares.primal;
-    proof.dual = shares.dual;
-    proof.gap = shares.gap() / shares.primal;
-    proof.bound = shares.error / shares.primal;
-    if (fit.status == Status::converged && !shares.shows(settings.tolerance * shares.primal))
-      proof.status = to_string(Status::precision);
-  }
+  state_proof(fit.proof, fit.status, added.certificate);
+  added.certificate.outer_steps = fit.outer_steps;
+  added.certificate.nu = Matrix(0, std::ssize(model.kernels));
+  if (fit.nu.rows() > 0) share_duals(model, edges, anchors, fit, settings.tolerance, added);
   Model extended = model;
   add_tasks(extended, data, fit, cost.C);
   join_groups(extended, old);

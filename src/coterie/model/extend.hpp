@@ -2,7 +2,7 @@
 //
 // The kernel weights of the model's tasks stay, to the last bit, and draw the new ones: anchored_fit.hpp states the problem. Lambda,
 // C, norm, kernels, scaling, divisors and class weights are those of the model; nothing of it is learnt anew.
-// Calibrations stay with its tasks too; the new ones have none, as it takes fits without some of their samples to learn one.
+// Calibrations stay with its tasks too; the new ones have none until they are learnt (front/extend.hpp).
 #pragma once
 
 #include <limits>
@@ -32,7 +32,7 @@ void check_extension(const Model& model, const Dataset& data);
 
 // The model with the tasks of `data` (features not scaled) behind its own; a new task that has the weights of an older one belongs to
 // its group. The proof is in the last of the model's extensions.
-Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
+Model extend(const Model& model, Dataset data, const ExtendSettings& settings = {},
              const ProgressCallback& progress = {});
 
 }  // namespace coterie

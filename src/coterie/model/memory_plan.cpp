@@ -14,16 +14,19 @@ namespace coterie {
 namespace {
 
 constexpr double number = sizeof(double);
-constexpr double program = 32e6;      // the program, its libraries and small change
-constexpr double per_thread = 4e6;    // tiles of kernel values, stacks
+// Measured: tests/memory_test.py holds them against what programs take, from both sides.
+constexpr double program = 21e6;    // the program, its libraries and small change
+constexpr double per_thread = 3e6;  // tiles of kernel values, stacks
+constexpr double per_task =
+    8e3;  // its name, lists and small vectors, each with what an allocator adds
 constexpr double states_of_task = 4;  // products and curvatures of the points that a fit compares
-constexpr double matrices_of_newton = 3;
+constexpr double matrices_of_newton = 2;  // that of the free support vectors, and its factor
 // As read, support vectors of the model, and those on their way into the file.
 constexpr double copies_of_data = 3;
 constexpr double copies_of_model = 3;  // as read, with the new tasks, and on its way into the file
 constexpr double numbers_of_support = 4;  // its place twice, alpha, y
-constexpr double copies_of_pairs = 6;     // duals of the pairs in the solver and the model
-constexpr double numbers_of_pair = 12;    // their ends, weights, lengths and curvatures
+constexpr double copies_of_pairs = 5;     // duals of the pairs in the solver and the model
+constexpr double numbers_of_pair = 16;    // their ends, weights, lengths and curvatures
 
 }  // namespace
 
@@ -63,14 +66,16 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
     const double n = static_cast<double>(task.size());
     largest = std::max(largest, n);
     plan.all += number * n * n * (roots + 2);
-    plan.fixed += number * states_of_task * (n * (M + 8) + M * M);
+    plan.fixed += per_task + number * states_of_task * (n * (M + 8) + M * M);
     plan.least += number * n * std::min(n, static_cast<double>(MixedGram::kLeastRows) + roots + 16);
   }
   const double rows = static_cast<double>(data.X.rows());
   const double free = std::min(largest, static_cast<double>(kMostFree));
   plan.pairs = number * needs.edges * (copies_of_pairs * M + numbers_of_pair);
-  plan.fixed += program + needs.others + plan.pairs +
-                workers * (per_thread + number * matrices_of_newton * free * free) +
+  const double busy =
+      std::min(workers, static_cast<double>(data.tasks.size()));  // with a task each
+  plan.fixed += program + needs.others + plan.pairs + workers * per_thread +
+                busy * number * (matrices_of_newton * free * free + free * (M + 1)) +
                 number * copies_of_data * static_cast<double>(data.X.size());
   // Every block of columns has its own copies of the data.
   std::map<std::vector<Index>, double> copies;

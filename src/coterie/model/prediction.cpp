@@ -9,6 +9,7 @@
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/predict.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 
 namespace coterie {
 namespace {
@@ -54,8 +55,9 @@ std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task)
     for (std::size_t t = 0; t < model.tasks.size(); ++t) tasks.push_back(static_cast<Index>(t));
   } else if (new_task.starts_with("group:")) {
     const std::string number = new_task.substr(6);
-    for (std::size_t g = 0; g < model.groups.size(); ++g)
-      if (number == fmt::to_string(g + 1)) tasks = model.groups[g];
+    const Groups groups = listed(model.groups);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (number == fmt::to_string(g + 1)) tasks = groups[g];
     if (tasks.empty())
       fail(fmt::format("the model has the groups 1 to {} (see: coterie inspect).",
                        model.groups.size()));

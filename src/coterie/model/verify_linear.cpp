@@ -391,72 +391,94 @@ void balance(Loss loss, const Vector& y, const std::vector<double>& c, std::vect
   }
 }
 
+// Of one task: its loss, and the pulls of its samples before they balance.
+struct TaskLoss {
+  Known primal;
+  std::vector<Known> pull;
+};
+
+TaskLoss loss_of_task(const Model& model, const Stated& stated, Index t) {
+  const Loss loss = model.settings.loss;
+  const Index d = stated.W.cols();
+  const bool inexact = !stated.feature_error.empty();
+  const Task& samples = stated.data->tasks[at(t)];
+  const std::vector<double>& c = stated.c[at(t)];
+  const double w_size = small(std::sqrt(product(stated.W, t, stated.W, t)));
+  TaskLoss out;
+  for (Index i = 0; i < samples.size(); ++i) {
+    const Index row = samples.rows[at(i)];
+    Real f = model.tasks[at(t)].bias, size = std::abs(f), squared = 0;
+    for (Index k = 0; k < d; ++k) {
+      const Real x = stated.x(row, k), term = x * stated.W(t, k);
+      f += term;
+      size += std::abs(term);
+      if (inexact) squared += x * x;
+    }
+    Known margin{samples.y[i] * f, (static_cast<double>(d) + 4) * u_long * small(size)};
+    if (inexact)
+      margin.off +=
+          w_size * stated.feature_error[at(row)] +
+          stated.weight_error[at(t)] * (small(std::sqrt(squared)) + stated.feature_error[at(row)]);
+    const LossAt here = loss_at(loss, margin);
+    out.primal.value += c[at(i)] * here.value.value;
+    out.primal.off += c[at(i)] * here.value.off;
+    out.pull.push_back(here.pull);
+  }
+  out.primal.off += (static_cast<double>(samples.size()) + 8) * u_long * small(out.primal.value);
+  return out;
+}
+
+// The dual value of balanced pulls s, and row t of Z. Returns how far that row may be off, as a length.
+Real add_pulls(Loss loss, const Stated& stated, Index t, const std::vector<Known>& s, Losses& all) {
+  const Index T = stated.W.rows(), d = stated.W.cols();
+  const Task& samples = stated.data->tasks[at(t)];
+  const std::vector<double>& c = stated.c[at(t)];
+  const double n = static_cast<double>(samples.size());
+  std::vector<double> z_off(at(d), 0);
+  double from_features = 0;
+  for (Index i = 0; i < samples.size(); ++i) {
+    const Index row = samples.rows[at(i)];
+    const Known here = conjugate_of_loss(loss, s[at(i)]);
+    all.dual.value -= c[at(i)] * here.value;
+    all.dual.off += c[at(i)] * (here.off + (n + static_cast<double>(T) + 8) * u_long *
+                                               small(std::abs(here.value)));
+    const double pull = small(std::abs(s[at(i)].value));
+    const double off = s[at(i)].off + (n + 8) * u_long * pull;
+    for (Index k = 0; k < d; ++k) {
+      const Real x = stated.x(row, k);
+      all.Z(t, k) += c[at(i)] * s[at(i)].value * samples.y[i] * x;
+      z_off[at(k)] += c[at(i)] * off * small(std::abs(x));
+    }
+    if (!stated.feature_error.empty())
+      from_features += c[at(i)] * (pull + off) * stated.feature_error[at(row)];
+  }
+  Real squared = 0;
+  for (const double off : z_off) squared += static_cast<Real>(off) * off;
+  return std::sqrt(squared) + from_features;
+}
+
+void check_loss(const Model& model, Index t, const Known& primal, Verification& check) {
+  const TaskModel& task = model.tasks[at(t)];
+  const Certificate& proof = model.certificate;
+  const double own = primal.off + 4 * u * small(primal.value);
+  if (!(std::abs(small(primal.value) - task.objective) <= proof.bound * proof.scale() + own))
+    check.findings.push_back(fmt::format("the loss of task '{}' is {:.10g}, not {:.10g} as stated",
+                                         task.name, small(primal.value), task.objective));
+}
+
 Losses losses_of(const Model& model, const Stated& stated, Verification& check) {
   const Loss loss = model.settings.loss;
-  const Index T = stated.W.rows(), d = stated.W.cols();
-  const bool inexact = !stated.feature_error.empty();
   Losses all;
-  all.Z = Table::Zero(T, d);
+  all.Z = Table::Zero(stated.W.rows(), stated.W.cols());
   Real Z_off = 0;
-  for (Index t = 0; t < T; ++t) {
-    const TaskModel& task = model.tasks[at(t)];
-    const Task& samples = stated.data->tasks[at(t)];
-    const Vector& y = samples.y;
-    const std::vector<double>& c = stated.c[at(t)];
-    const double n = static_cast<double>(samples.size());
-    const double w_size = small(std::sqrt(product(stated.W, t, stated.W, t)));
-    std::vector<Known> s;
-    Known primal;
-    for (Index i = 0; i < samples.size(); ++i) {
-      const Index row = samples.rows[at(i)];
-      Real f = task.bias, size = std::abs(f), squared = 0;
-      for (Index k = 0; k < d; ++k) {
-        const Real x = stated.x(row, k), term = x * stated.W(t, k);
-        f += term;
-        size += std::abs(term);
-        if (inexact) squared += x * x;
-      }
-      Known margin{y[i] * f, (static_cast<double>(d) + 4) * u_long * small(size)};
-      if (inexact)
-        margin.off += w_size * stated.feature_error[at(row)] +
-                      stated.weight_error[at(t)] *
-                          (small(std::sqrt(squared)) + stated.feature_error[at(row)]);
-      const LossAt here = loss_at(loss, margin);
-      primal.value += c[at(i)] * here.value.value;
-      primal.off += c[at(i)] * here.value.off;
-      s.push_back(here.pull);
-    }
-    primal.off += (n + 8) * u_long * small(primal.value);
-    balance(loss, y, c, s);
-    std::vector<double> z_off(at(d), 0);
-    double from_features = 0;
-    for (Index i = 0; i < samples.size(); ++i) {
-      const Index row = samples.rows[at(i)];
-      const Known here = conjugate_of_loss(loss, s[at(i)]);
-      all.dual.value -= c[at(i)] * here.value;
-      all.dual.off += c[at(i)] * (here.off + (n + static_cast<double>(T) + 8) * u_long *
-                                                 small(std::abs(here.value)));
-      const double pull = small(std::abs(s[at(i)].value));
-      const double off = s[at(i)].off + (n + 8) * u_long * pull;
-      for (Index k = 0; k < d; ++k) {
-        const Real x = stated.x(row, k);
-        all.Z(t, k) += c[at(i)] * s[at(i)].value * y[i] * x;
-        z_off[at(k)] += c[at(i)] * off * small(std::abs(x));
-      }
-      if (inexact) from_features += c[at(i)] * (pull + off) * stated.feature_error[at(row)];
-    }
-    Real squared = 0;
-    for (const double off : z_off) squared += static_cast<Real>(off) * off;
-    const Real off = std::sqrt(squared) + from_features;
+  for (Index t = 0; t < stated.W.rows(); ++t) {
+    auto [primal, pull] = loss_of_task(model, stated, t);
+    balance(loss, stated.data->tasks[at(t)].y, stated.c[at(t)], pull);
+    const Real off = add_pulls(loss, stated, t, pull, all);
     Z_off += off * off;
     all.primal.value += primal.value;
     all.primal.off += primal.off;
-    const double own = primal.off + 4 * u * small(primal.value);
-    const Certificate& proof = model.certificate;
-    if (!(std::abs(small(primal.value) - task.objective) <= proof.bound * proof.scale() + own))
-      check.findings.push_back(
-          fmt::format("the loss of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
-                      small(primal.value), task.objective));
+    check_loss(model, t, primal, check);
   }
   all.Z_off = small(std::sqrt(Z_off));
   return all;

@@ -101,7 +101,7 @@ std::vector<TaskState> Evaluator::resume(const Matrix& theta, const std::vector<
                       last.state.svm.alpha == start[i];
     resumed[i] = same ? 1 : 0;
     if (same) svms_[i]->gram().set_weights(theta_i);
-    return same ? std::move(last.state)
+    return same ? std::exchange(last, {}).state
                 : evaluate_task(*svms_[i], theta_i, start[i], svm_tolerance, *workspace_.rows,
                                 kept_, 0, keep_going_);
   });

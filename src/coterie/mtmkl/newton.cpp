@@ -26,6 +26,8 @@ struct Policy {
   double model_share = 0.003, model_share_of_target = 0.2, groups_share = 1e-3;
   Index large_graph = 10'000;
   double large_model_share = 0.05, large_groups_share = 1e-2;
+  double loosest_model = 0.1;  // of the gap, whatever the target allows
+  double least_gap = 0.1;      // of the target: a smaller gap asks for no more
   double last_step_gain = 30;
   double settling_work = 2e8;  // numbers that a step may touch that only settles groups: a second
   // The step is taken if the objective falls by this part of what the model promises, or the gap halves.
@@ -39,6 +41,8 @@ struct Policy {
   double good = 0.7, poor = 0.2, mu_falls = 0.1, mu_grows = 4, mu_fails = 10, least_mu = 1e-10;
   // Rounds that neither lower the objective nor bring the dual value closer, before it gives up; few where rounding is to blame.
   int most_failures = 8, few_failures = 2;
+  // More than half of the gap is the SVMs' own, or the ridges': then these are sharpened first. Half of the target needs no more.
+  double most_of_gap = 0.5, enough_of_target = 0.5;
   double closer = 0.9;       // of the gap: the dual value has gained
   double negligible = 0.05;  // rounding below this part of the target does not matter
   int most_misled = 3;  // certificates that doubles promised and a careful look did not confirm
@@ -46,6 +50,12 @@ struct Policy {
   double look_outside = 0.5;  // of the gap at the last look, before the next
   double spare = 0.7;         // of the target: leaves room for losses outside
   double ridge_cost = 0.1;    // of the gap, what ridges may cost at first
+  double least_ridge_cost = 1e-3;  // of the tolerance: smaller ridges gain nothing
+  // How far apart weights between 0 and 1 may be that are made equal where the gap allows it: further where a small gap was asked for,
+  // which tells what is equal. Means of weights may lie off the face of the optimum, and get there in a few steps; SVMs must not blur that.
+  double equal = 1e-6, equal_at_small_gap = 1e-4, small_gap = 1e-6;
+  int most_fusions = 3;
+  double fusion_svm_share = 0.01, closest_fusion_svm = 1e-12;
   double stop_work = 2e8;  // multiplications that may still be spent on a certificate after a stop
 };
 constexpr Policy policy;
@@ -231,7 +241,7 @@ class Loop {
     }
     svms_.set_ridges(std::move(ridge));
   }
-  double least_share() const { return 1e-3 * settings_.gap_tolerance; }
+  double least_share() const { return policy.least_ridge_cost * settings_.gap_tolerance; }
 
   void count_left_out(TaskSvm::Outside who) {
     svms_.count_left_out(x_.theta, x_.tasks, who);
@@ -250,11 +260,11 @@ class Loop {
     for (;;) {
       dual_ = dual_of(x_, nu_);
       gap_ = x_.plain - dual_;
-      if (gap_ <= 0.5 * target(x_)) return;
+      if (gap_ <= policy.enough_of_target * target(x_)) return;
       const double smooth_gap = x_.primal - dual_ + ridge_cost();
-      const bool svms = svm_gap() > 0.5 * gap_ && svm_tolerance_ > closest_;
-      const bool ridges =
-          share_ > 0 && gap_ > target(x_) && smooth_gap < 0.5 * gap_ && share_ > least_share();
+      const bool svms = svm_gap() > policy.most_of_gap * gap_ && svm_tolerance_ > closest_;
+      const bool ridges = share_ > 0 && gap_ > target(x_) &&
+                          smooth_gap < (1 - policy.most_of_gap) * gap_ && share_ > least_share();
       if (!svms && !ridges) return;
       if (svms) svm_tolerance_ = std::max(closest_, policy.sharper * svm_tolerance_);
       if (ridges) set_ridges(policy.sharper * share_);
@@ -269,8 +279,8 @@ class Loop {
     const bool close = gap_ <= target(x_);
     if (close && newton_ && coupling_.ties() > 0 && !coupling_.is_fixed()) {
       if (!settled_) settle_groups();
-      for (const double equality : {1e-4, 1e-6})
-        if (equality == 1e-6 || settings_.gap_tolerance <= 1e-6) fuse_equal_tasks(equality);
+      if (settings_.gap_tolerance <= policy.small_gap) fuse_equal_tasks(policy.equal_at_small_gap);
+      fuse_equal_tasks(policy.equal);
     }
     gap_ = x_.plain - dual_;
     count_left_out(close || far_ ? TaskSvm::Outside::all : TaskSvm::Outside::near);
@@ -314,11 +324,11 @@ class Loop {
     const double asked = target(x_);
     // After a step that led nowhere the model is solved closer; near the end, where the next step may be the last, so close that it
     // decides which edges are fused.
-    const double gap = std::max(gap_, 0.1 * asked);
+    const double gap = std::max(gap_, policy.least_gap * asked);
     const bool last = gap <= policy.last_step_gain * asked;
     const double share = is_large() ? policy.large_model_share : policy.model_share;
-    double model_tolerance =
-        std::min(0.1 * gap, std::max(share * gap, policy.model_share_of_target * asked));
+    double model_tolerance = std::min(policy.loosest_model * gap,
+                                      std::max(share * gap, policy.model_share_of_target * asked));
     model_tolerance *= std::pow(policy.sharper, failures_);
     ThetaSettings limits{.gap_tolerance = model_tolerance,
                          .enough = model_tolerance,
@@ -435,7 +445,8 @@ class Loop {
 
   // The published algorithm takes the step as it is, even to where it has been.
   void take_published_step() {
-    const double model_tolerance = std::min(0.1 * gap_, policy.model_share_of_target * target(x_));
+    const double model_tolerance =
+        std::min(policy.loosest_model * gap_, policy.model_share_of_target * target(x_));
     if (!enter(Phase::theta_step)) throw Stopped{};
     WeightStep next = coupling_.step(
         x_, 0, {.gap_tolerance = model_tolerance, .enough = model_tolerance, .keep_going = [this] {
@@ -481,10 +492,11 @@ class Loop {
     const Groups groups = joined(x_.groups, coupling_.equal_points(x_.theta, equality));
     if (groups == x_.groups) return;
     Matrix merged = coupling_.merge(x_.theta, groups);
-    for (int trial = 0; trial < 3; ++trial) {
+    for (int trial = 0; trial < policy.most_fusions; ++trial) {
       // SVMs closer than before, and pair duals that belong to them: neither's own gap must decide.
       Iterate y =
-          evaluate(merged, groups, svms_.alphas(x_.tasks), std::max(1e-12, 0.01 * svm_tolerance_));
+          evaluate(merged, groups, svms_.alphas(x_.tasks),
+                   std::max(policy.closest_fusion_svm, policy.fusion_svm_share * svm_tolerance_));
       svms_.add_curvatures(y.theta, y.tasks);
       WeightStep next = coupling_.step(y, mu_,
                                        {.gap_tolerance = groups_share() * target(y),

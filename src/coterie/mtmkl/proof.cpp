@@ -81,6 +81,178 @@ double exact_excess(ConstVectorRef y, ConstVectorRef alpha) {
   return static_cast<double>(std::abs(sum) + static_cast<double>(y.size()) * u_long * all);
 }
 
+// Kernel values in long double, from the definitions where these are at hand, else from the roots.
+struct CarefulKernels {
+  CarefulKernels(const TaskGrams& base, ConstVectorRef theta)
+      : grams(base),
+        exact(base.exact().get()),
+        roots(static_cast<std::size_t>(base.powers().roots()), 0.0) {
+    for (Index m = 0; m < grams.M(); ++m) {
+      const KernelTerm& term = grams.powers().term(m);
+      weight.push_back(static_cast<long double>(theta[m]) / term.divisor);
+      roundings.push_back(exact ? exact->roundings(m) : static_cast<double>(term.power) + 2);
+      if (theta[m] > 0) mixed = std::max(mixed, roundings.back());
+    }
+    for (double& root : roots) out.push_back(&root);
+  }
+  CarefulKernels(const CarefulKernels&) = delete;  // `out` points into it
+  CarefulKernels& operator=(const CarefulKernels&) = delete;
+
+  // K[m] = K^m(i, j), before its divisor.
+  void values(Index i, Index j, long double* K) {
+    if (exact)
+      return exact->values(grams.exact_rows()[static_cast<std::size_t>(i)],
+                           grams.exact_rows()[static_cast<std::size_t>(j)], K);
+    grams.root_values({&i, 1}, {&j, 1}, out.data(), 1);
+    for (Index m = 0; m < grams.M(); ++m) {
+      const KernelTerm& term = grams.powers().term(m);
+      const long double root = roots[static_cast<std::size_t>(term.root)];
+      K[m] = 1;
+      for (Index power = 0; power < term.power; ++power) K[m] *= root;
+    }
+  }
+
+  const TaskGrams& grams;
+  const ExactKernels* exact;
+  std::vector<long double> weight;  // [m] theta_m / divisor_m
+  std::vector<double> roundings;    // [m] of a value
+  double mixed = 0;                 // of a value of the mixed kernel
+  std::vector<double> roots;        // work space
+  std::vector<double*> out;
+};
+
+// g_m = -S_m / (2 divisor_m), where S_m = beta'K^m beta before its divisor. Returns sum_m theta_m S_m / divisor_m.
+long double set_gradient(const TaskGrams& grams, const CarefulKernels& kernels,
+                         const std::vector<long double>& S, double support, ConstVectorRef largest,
+                         double mass, TaskProof& proof) {
+  long double squares = 0;
+  proof.g.resize(std::ssize(S));
+  proof.g_error.resize(std::ssize(S));
+  for (Index m = 0; m < std::ssize(S); ++m) {
+    const std::size_t at = static_cast<std::size_t>(m);
+    squares += kernels.weight[at] * S[at];
+    proof.g[m] = static_cast<double>(-S[at] / (2.0L * grams.powers().term(m).divisor));
+    proof.g_error[m] =
+        2 * u * std::abs(proof.g[m]) +
+        0.5 * u_long * (2 * support + kernels.roundings[at] + 8) * largest[m] * mass * mass;
+  }
+  return squares;
+}
+
+// The whole from its parts: sums in long double, and what rounding may do to each.
+class Joint {
+ public:
+  Joint(const Matrix& theta, const Ties& ties, Index tasks)
+      : theta_(theta),
+        ties_(ties),
+        tasks_(tasks),
+        A_(ties.anchors.rows()),
+        M_(theta.cols()),
+        p_(ties.weights.p()),
+        reach_(std::isinf(p_) ? std::sqrt(static_cast<double>(M_))
+               : p_ <= 2      ? 1
+                              : std::pow(static_cast<double>(M_), 0.5 - 1 / p_)),
+        c_(LongMatrix::Zero(theta.rows(), M_)),
+        c_error_(Matrix::Zero(theta.rows(), M_)),
+        pulls_(Vector::Zero(theta.rows())),
+        degree_(pulls_),
+        ties_of_(pulls_) {}
+
+  void add_task(const TaskProof& task, Index unit) {
+    primal_ += task.primal;
+    primal_error_ += task.primal_error;
+    dual_ += task.alpha_sum;
+    dual_error_ += task.alpha_error;
+    c_.row(unit) += task.g.cast<long double>().transpose();
+    c_error_.row(unit) += task.g_error;
+  }
+
+  void add_tie(Index i, const Eigen::Ref<const Eigen::RowVectorXd>& nu) {
+    const Edge& edge = ties_.graph[static_cast<std::size_t>(i)];
+    const bool anchored = edge.t < A_;
+    const double* a = anchored ? ties_.anchors.row(edge.t).data() : theta_.row(edge.t - A_).data();
+    const double* b = theta_.row(edge.s - A_).data();
+    double squared = 0;
+    long double along = 0;
+    for (Index m = 0; m < M_; ++m) {
+      squared += (a[m] - b[m]) * (a[m] - b[m]);
+      if (anchored) along += static_cast<long double>(nu[m]) * a[m];
+    }
+    penalty_ += ties_.kappa[i] * std::sqrt(squared);
+    const double length = nu.norm();
+    const double excess = length * (1 + static_cast<double>(M_ + 4) * u) - ties_.kappa[i];
+    if (excess > 0) dual_error_ += 2 * reach_ * excess;
+    c_.row(edge.s - A_) -= nu.cast<long double>();
+    add_end(edge.s - A_, length, ties_.kappa[i]);
+    if (anchored) {
+      dual_ += along;
+      dual_error_ += static_cast<double>(M_ + 2) * u_long * length * reach_;
+      return;
+    }
+    c_.row(edge.t - A_) += nu.cast<long double>();
+    add_end(edge.t - A_, length, ties_.kappa[i]);
+  }
+
+  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (50).
+  void add_penalty() {
+    primal_ += penalty_;
+    double outside = 0;
+    for (Index i = 0; i < theta_.rows(); ++i) {
+      const double excess = violation(theta_.row(i), p_) + 64 * u_long;
+      outside = std::max(outside, 2 * excess);
+      primal_error_ += 2 * excess * reach_ * ties_of_[i];
+    }
+    primal_error_ += static_cast<double>(M_ + 8 + ties_.kappa.size()) * u * penalty_ +
+                     outside * static_cast<double>(primal_);
+  }
+
+  // The smallest c'theta over D of a unit.
+  void add_unit(Index i) {
+    const LongVector middle = c_.row(i).transpose();
+    const double sums = (degree_[i] + static_cast<double>(tasks_) + 2) * u_long;
+    const LongVector off =
+        (c_error_.row(i).transpose().array() + sums * pulls_[i]).matrix().cast<long double>() +
+        static_cast<long double>(sums) * middle.cwiseAbs();
+    const auto least = [&](const LongVector& x) {
+      return ties_.fixed ? x.dot(theta_.row(i).transpose().cast<long double>()) : smallest(x, p_);
+    };
+    const long double value = least(middle);
+    dual_ += value;
+    dual_error_ +=
+        static_cast<double>(std::max(value - least(middle - off), least(middle + off) - value) +
+                            static_cast<long double>(M_ + 64) * u_long * std::abs(value));
+  }
+
+  Proof proof() const {
+    Proof out;
+    out.primal = static_cast<double>(primal_);
+    out.dual = static_cast<double>(dual_);
+    out.error = primal_error_ + dual_error_ + 4 * u * (std::abs(out.primal) + std::abs(out.dual));
+    return out;
+  }
+
+ private:
+  void add_end(Index unit, double length, double kappa) {
+    pulls_[unit] += length;
+    degree_[unit] += 1;
+    ties_of_[unit] += kappa;
+  }
+
+  const Matrix& theta_;
+  const Ties& ties_;
+  Index tasks_, A_, M_;
+  double p_;
+  double reach_;  // of weights: |x|_2 for x in D
+  LongMatrix c_;  // pair duals may be far larger than what is left of their sums
+  Matrix c_error_;
+  Vector pulls_, degree_;  // sum of the lengths of pair duals, and their number
+  Vector ties_of_;         // sum of kappa
+  long double primal_ = 0;
+  long double dual_ = 0;  // anchored edges may add large numbers that cancel
+  double primal_error_ = 0, dual_error_ = 0;
+  double penalty_ = 0;
+};
+
 }  // namespace
 
 TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskState& state,
@@ -142,38 +314,12 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
     support.push_back(i);
     mass += alpha[i];
   }
-  const ExactKernels* const exact = grams.exact().get();
-  std::vector<long double> weight;
-  double mixed = 0;  // roundings of a value of the mixed kernel
-  std::vector<double> roundings;
-  for (Index m = 0; m < M; ++m) {
-    const KernelTerm& term = grams.powers().term(m);
-    weight.push_back(static_cast<long double>(theta[m]) / term.divisor);
-    roundings.push_back(exact ? exact->roundings(m) : static_cast<double>(term.power) + 2);
-    if (theta[m] > 0) mixed = std::max(mixed, roundings.back());
-  }
-  std::vector<std::vector<double>> roots(static_cast<std::size_t>(grams.powers().roots()),
-                                         std::vector<double>(1));
-  std::vector<double*> out;
-  for (std::vector<double>& root : roots) out.push_back(root.data());
-  const auto values = [&](Index i, Index j, long double* K) {
-    if (exact)
-      return exact->values(grams.exact_rows()[static_cast<std::size_t>(i)],
-                           grams.exact_rows()[static_cast<std::size_t>(j)], K);
-    grams.root_values({&i, 1}, {&j, 1}, out.data(), 1);
-    for (Index m = 0; m < M; ++m) {
-      const KernelTerm& term = grams.powers().term(m);
-      const long double root = roots[static_cast<std::size_t>(term.root)][0];
-      K[m] = 1;
-      for (Index power = 0; power < term.power; ++power) K[m] *= root;
-    }
-  };
-
+  CarefulKernels kernels(grams, theta);
   const Vector largest = grams.largest_values();
   const double k = largest.dot(theta) * (1 + 1e-12);
   const double all = static_cast<double>(mass);
   const double count = static_cast<double>(support.size());
-  const double E = u_long * ((count + mixed + static_cast<double>(M) + 8) * k * all +
+  const double E = u_long * ((count + kernels.mixed + static_cast<double>(M) + 8) * k * all +
                              4 * (2 + std::abs(bias) + k * all));
   std::vector<long double> K(static_cast<std::size_t>(M)), K_beta(K.size()), S(K.size(), 0);
   long double losses = 0;
@@ -182,28 +328,19 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
     ask(keep_going);
     std::fill(K_beta.begin(), K_beta.end(), 0.0L);
     for (const Index j : support) {
-      values(i, j, K.data());
+      kernels.values(i, j, K.data());
       for (std::size_t m = 0; m < K.size(); ++m) K_beta[m] += K[m] * (y[j] * alpha[j]);
     }
     long double f = bias;
     for (std::size_t m = 0; m < K.size(); ++m) {
-      f += weight[m] * K_beta[m];
+      f += kernels.weight[m] * K_beta[m];
       S[m] += y[i] * alpha[i] * K_beta[m];
     }
     const long double loss = 1 - y[i] * f;
     if (loss > 0) losses += C[i] * loss;
     if (loss > -E) proof.primal_error += C[i] * E;
   }
-  long double squares = 0;
-  proof.g.resize(M);
-  proof.g_error.resize(M);
-  for (Index m = 0; m < M; ++m) {
-    const std::size_t at = static_cast<std::size_t>(m);
-    squares += weight[at] * S[at];
-    proof.g[m] = static_cast<double>(-S[at] / (2.0L * grams.powers().term(m).divisor));
-    proof.g_error[m] = 2 * u * std::abs(proof.g[m]) +
-                       0.5 * u_long * (2 * count + roundings[at] + 8) * largest[m] * all * all;
-  }
+  const long double squares = set_gradient(grams, kernels, S, count, largest, all, proof);
   proof.primal = static_cast<double>(squares / 2 + losses);
   proof.primal_error +=
       0.5 * all * E + 2 * u * proof.primal + u_long * static_cast<double>(n + M + 8) * proof.primal;
@@ -216,93 +353,13 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
 
 Proof join_proofs(const std::vector<TaskProof>& tasks, const std::vector<Index>& unit,
                   const Matrix& theta, const Ties& ties, const Matrix& nu) {
-  const Index U = theta.rows();
-  const Index M = theta.cols();
-  const Index A = ties.anchors.rows();
-  // Pair duals may be far larger than what is left of their sums.
-  LongMatrix c = LongMatrix::Zero(U, M);
-  Matrix c_error = Matrix::Zero(U, M);
-  Vector pulls = Vector::Zero(U);  // sum of the lengths of pair duals, and their number
-  Vector degree = pulls;
-  Vector ties_of = pulls;  // sum of kappa
-  Proof proof;
-  long double primal = 0;
-  long double dual = 0;  // anchored edges may add large numbers that cancel
-  double primal_error = 0;
-  double dual_error = 0;
-  for (std::size_t t = 0; t < tasks.size(); ++t) {  // in task order, whatever the threads
-    primal += tasks[t].primal;
-    primal_error += tasks[t].primal_error;
-    dual += tasks[t].alpha_sum;
-    dual_error += tasks[t].alpha_error;
-    c.row(unit[t]) += tasks[t].g.cast<long double>().transpose();
-    c_error.row(unit[t]) += tasks[t].g_error;
-  }
-  double penalty = 0;
-  double reach = 0;  // of weights: |x|_2 for x in D
-  const double p = ties.weights.p();
-  reach = std::isinf(p) ? std::sqrt(static_cast<double>(M))
-          : p <= 2      ? 1
-                        : std::pow(static_cast<double>(M), 0.5 - 1 / p);
-  for (Index i = 0; i < ties.kappa.size(); ++i) {
-    const Edge& edge = ties.graph[static_cast<std::size_t>(i)];
-    const auto nu_i = nu.row(i);
-    const bool anchored = edge.t < A;
-    double squared = 0;
-    long double along = 0;
-    const double* a = anchored ? ties.anchors.row(edge.t).data() : theta.row(edge.t - A).data();
-    const double* b = theta.row(edge.s - A).data();
-    for (Index m = 0; m < M; ++m) {
-      squared += (a[m] - b[m]) * (a[m] - b[m]);
-      if (anchored) along += static_cast<long double>(nu_i[m]) * a[m];
-    }
-    penalty += ties.kappa[i] * std::sqrt(squared);
-    const double length = nu_i.norm();
-    const double excess = length * (1 + static_cast<double>(M + 4) * u) - ties.kappa[i];
-    if (excess > 0) dual_error += 2 * reach * excess;
-    c.row(edge.s - A) -= nu_i.cast<long double>();
-    pulls[edge.s - A] += length;
-    degree[edge.s - A] += 1;
-    ties_of[edge.s - A] += ties.kappa[i];
-    if (anchored) {
-      dual += along;
-      dual_error += static_cast<double>(M + 2) * u_long * length * reach;
-      continue;
-    }
-    c.row(edge.t - A) += nu_i.cast<long double>();
-    pulls[edge.t - A] += length;
-    degree[edge.t - A] += 1;
-    ties_of[edge.t - A] += ties.kappa[i];
-  }
-  primal += penalty;
-  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (50).
-  double outside = 0;
-  for (Index i = 0; i < U; ++i) {
-    const double excess = violation(theta.row(i), p) + 64 * u_long;
-    outside = std::max(outside, 2 * excess);
-    primal_error += 2 * excess * reach * ties_of[i];
-  }
-  primal_error += static_cast<double>(M + 8 + ties.kappa.size()) * u * penalty +
-                  outside * static_cast<double>(primal);
-  for (Index i = 0; i < U; ++i) {
-    const LongVector middle = c.row(i).transpose();
-    const double sums = (degree[i] + static_cast<double>(tasks.size()) + 2) * u_long;
-    const LongVector off =
-        (c_error.row(i).transpose().array() + sums * pulls[i]).matrix().cast<long double>() +
-        static_cast<long double>(sums) * middle.cwiseAbs();
-    const auto least = [&](const LongVector& x) {
-      return ties.fixed ? x.dot(theta.row(i).transpose().cast<long double>()) : smallest(x, p);
-    };
-    const long double value = least(middle);
-    dual += value;
-    dual_error +=
-        static_cast<double>(std::max(value - least(middle - off), least(middle + off) - value) +
-                            static_cast<long double>(M + 64) * u_long * std::abs(value));
-  }
-  proof.primal = static_cast<double>(primal);
-  proof.dual = static_cast<double>(dual);
-  proof.error = primal_error + dual_error + 4 * u * (std::abs(proof.primal) + std::abs(proof.dual));
-  return proof;
+  Joint joint(theta, ties, std::ssize(tasks));
+  for (std::size_t t = 0; t < tasks.size(); ++t)  // in task order, whatever the threads
+    joint.add_task(tasks[t], unit[t]);
+  for (Index i = 0; i < ties.kappa.size(); ++i) joint.add_tie(i, nu.row(i));
+  joint.add_penalty();
+  for (Index i = 0; i < theta.rows(); ++i) joint.add_unit(i);
+  return joint.proof();
 }
 
 void put_inside(Matrix& theta, const WeightSet& weights) {

@@ -327,6 +327,115 @@ class SmoothedNewton {
   Matrix step_;
 };
 
+// Newton steps while eps falls, until the weights with their groups merged are close enough.
+class PathFollower {
+ public:
+  PathFollower(const ThetaProblem& problem, const Matrix& theta, double eps,
+               const ThetaSettings& settings)
+      : problem_(problem),
+        settings_(settings),
+        tolerance_(settings.gap_tolerance),
+        newton_(problem, theta, eps) {}
+
+  SmoothedPath follow() {
+    for (;;) {
+      const Point& at = newton_.at();
+      const bool settled = at.slope <= std::max(0.5 * at.penalty.kink, 0.01 * tolerance_);
+      double gap = at.gap();
+      if (at.slope <= 0.8 * tolerance_ && (settled || gap <= tolerance_) && is_done(gap)) break;
+      if (path_.iterations >= std::min(kMostSteps, settings_.max_iterations) ||
+          (settings_.keep_going && !settings_.keep_going()))
+        break;
+      if (settled) {
+        if (newton_.eps() < kSmallestEps) break;
+        sharpen(gap);
+      }
+      if (is_slow(gap)) break;
+      ++path_.iterations;
+      if (!newton_.step(settings_.keep_going)) break;
+    }
+    finish();
+    return std::move(path_);
+  }
+
+ private:
+  static constexpr Index kMostSteps = 80;
+  static constexpr Index kPatience =
+      10;  // steps in which a gap that will do must halve to be worth more
+  static constexpr double kSmallestEps = 1e-11;
+
+  // The best of three guesses of the groups, and its gap.
+  double merge() {
+    double gap = std::numeric_limits<double>::infinity();
+    for (const double lengths : {reach, far_reach, 1.0}) {
+      Groups groups = newton_.fused_parts(lengths);
+      Matrix merged = newton_.merged(groups);
+      const double there = newton_.gap_at(merged);
+      if (there < gap) {
+        gap = there;
+        path_.groups = std::move(groups);
+        path_.merged = std::move(merged);
+      }
+      if (gap <= tolerance_) break;
+    }
+    return gap;
+  }
+
+  void separate() {
+    path_.groups = singletons(problem_.c.rows());
+    path_.merged = newton_.theta();
+  }
+
+  // Sets the gap to that of merged groups. Where these are not asked for, weights without them will do.
+  bool is_done(double& gap) {
+    gap = merge();
+    path_.converged = gap <= tolerance_;
+    if (!path_.converged && newton_.at().gap() <= tolerance_ && !settings_.groups) {
+      separate();
+      path_.converged = true;
+    }
+    return path_.converged;
+  }
+
+  // Faster where the groups stay.
+  void sharpen(double gap) {
+    Groups groups = newton_.fused_parts(reach);
+    const double least = groups == groups_before_ ? 1e-3 : 0.03;
+    newton_.follow(std::clamp(0.3 * tolerance_ / gap, least, 0.5));
+    groups_before_ = std::move(groups);
+    mark_ = std::numeric_limits<double>::infinity();
+  }
+
+  // Good enough, and no longer halving.
+  bool is_slow(double gap) {
+    if (gap < 0.5 * mark_) {
+      mark_ = gap;
+      marked_ = path_.iterations;
+    }
+    return gap <= settings_.enough && path_.iterations >= marked_ + kPatience &&
+           (!settings_.groups || merge() <= settings_.enough);
+  }
+
+  void finish() {
+    path_.theta = newton_.theta();
+    path_.eps = newton_.eps();
+    path_.r = newton_.at().r.leftCols(problem_.c.cols());
+    path_.nu = newton_.pair_duals();
+    if (!path_.converged && merge() > newton_.at().gap() && !settings_.groups) separate();
+    path_.gap = model_gap(problem_, path_.merged, path_.nu);
+    path_.converged = path_.gap <= tolerance_;
+  }
+
+  const ThetaProblem& problem_;
+  const ThetaSettings& settings_;
+  double tolerance_;
+  SmoothedNewton newton_;
+  SmoothedPath path_;
+  Groups groups_before_;
+  double mark_ = std::numeric_limits<double>::infinity();  // the gap that must halve
+  Index marked_ = 0;                                       // and when it was reached
+};
+
 }  // namespace
 
 double model_gap(const ThetaProblem& problem, const Matrix& theta, const Matrix& nu) {
@@ -359,80 +468,7 @@ double model_gap(const ThetaProblem& problem, const Matrix& theta, const Matrix&
 
 SmoothedPath follow_smoothed_path(const ThetaProblem& problem, const Matrix& theta, double eps,
                                   const ThetaSettings& settings) {
-  SmoothedNewton newton(problem, theta, eps);
-  SmoothedPath path;
-  Groups groups_before;
-  constexpr Index most_steps = 80;
-  constexpr Index patience = 10;  // steps in which a gap that will do must halve to be worth more
-  double mark = std::numeric_limits<double>::infinity();
-  Index marked = 0;
-  const double tolerance = settings.gap_tolerance;
-  // The better of two guesses of the groups, and its gap.
-  const auto merge = [&] {
-    double gap = std::numeric_limits<double>::infinity();
-    for (const double lengths : {reach, far_reach, 1.0}) {
-      Groups groups = newton.fused_parts(lengths);
-      Matrix merged = newton.merged(groups);
-      const double there = newton.gap_at(merged);
-      if (there < gap) {
-        gap = there;
-        path.groups = std::move(groups);
-        path.merged = std::move(merged);
-      }
-      if (gap <= tolerance) break;
-    }
-    return gap;
-  };
-  const auto separate = [&] {
-    path.groups = singletons(problem.c.rows());
-    path.merged = newton.theta();
-  };
-  for (;;) {
-    const Point& at = newton.at();
-    const bool settled = at.slope <= std::max(0.5 * at.penalty.kink, 0.01 * tolerance);
-    double gap = at.gap();
-    if (at.slope <= 0.8 * tolerance && (settled || gap <= tolerance)) {
-      gap = merge();
-      if (gap <= tolerance) {
-        path.converged = true;
-        break;
-      }
-      if (at.gap() <= tolerance && !settings.groups) {
-        separate();
-        path.converged = true;
-        break;
-      }
-    }
-    if (path.iterations >= std::min(most_steps, settings.max_iterations) ||
-        (settings.keep_going && !settings.keep_going()))
-      break;
-    if (settled) {
-      if (newton.eps() < 1e-11) break;
-      Groups groups = newton.fused_parts(reach);
-      const double least = groups == groups_before ? 1e-3 : 0.03;
-      const double factor = std::clamp(0.3 * tolerance / gap, least, 0.5);
-      newton.follow(factor);
-      groups_before = std::move(groups);
-      mark = std::numeric_limits<double>::infinity();
-    }
-    if (gap < 0.5 * mark) {
-      mark = gap;
-      marked = path.iterations;
-    }
-    if (gap <= settings.enough && path.iterations >= marked + patience &&
-        (!settings.groups || merge() <= settings.enough))
-      break;
-    ++path.iterations;
-    if (!newton.step(settings.keep_going)) break;
-  }
-  path.theta = newton.theta();
-  path.eps = newton.eps();
-  path.r = newton.at().r.leftCols(problem.c.cols());
-  path.nu = newton.pair_duals();
-  if (!path.converged && merge() > newton.at().gap() && !settings.groups) separate();
-  path.gap = model_gap(problem, path.merged, path.nu);
-  path.converged = path.gap <= tolerance;
-  return path;
+  return PathFollower(problem, theta, eps, settings).follow();
 }
 
 }  // namespace coterie

@@ -129,7 +129,7 @@ struct Layout {
   }
 };
 
-constexpr double plot_width = 560, open_end = 18, axis_height = 48;
+constexpr double plot_width = 560, open_end = 18, axis_height = 48, note_height = 17;
 constexpr double negligible = 1e-9;  // of lambda_max
 constexpr std::string_view branch = "#555";
 
@@ -141,7 +141,8 @@ Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<In
   for (const std::string& name : picture.leaves)
     widest = std::max(widest, std::min(svg::text_width(name, out.font), svg::longest_label));
   out.left = margin + widest + 8;
-  out.top = margin + svg::Heading{picture.title}.height() + (picture.cut ? 18 : 0);
+  out.top = margin + svg::Heading{picture.title}.height() + (picture.cut ? 18 : 0) +
+            (picture.mark ? 18 : 0);
   out.bottom = out.top + out.row * static_cast<double>(n);
 
   // The axis begins some way before the first merge. What is negligible stands at 0, in front of it.
@@ -156,6 +157,7 @@ Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<In
   for (Index node = n; node < std::ssize(tree.parent); ++node)
     if (tree.shown[node]) include(tree.lambda[node]);
   if (picture.cut) include(*picture.cut);
+  if (picture.mark) include(picture.mark->lambda);
   const double decades = std::max(1.0, std::log10(picture.lambda_max / least));
   out.axis = {.low = least / std::pow(10, 0.08 * decades),
               .high = picture.lambda_max,
@@ -175,6 +177,16 @@ Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<In
   return out;
 }
 
+std::vector<std::string> notes_below(const Dendrogram& picture, const Tree& tree) {
+  std::vector<std::string> notes;
+  if (tree.roots.size() > 1)
+    notes.push_back(fmt::format("dotted ends: {} parts that do not join", tree.roots.size()));
+  if (std::ranges::any_of(picture.merges, &TreeMerge::in_pieces))
+    notes.emplace_back(
+        "dashed: together as long as if they joined here, but not in one piece; they part again");
+  return notes;
+}
+
 void draw_axis(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
                const Layout& at) {
   drawing.begin("axis");
@@ -188,11 +200,22 @@ void draw_axis(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tre
   drawing.line({at.axis.first, at.bottom}, {at.axis.last, at.bottom});
   drawing.text_within(plot_width, {(at.axis.first + at.axis.last) / 2, at.bottom + 36},
                       picture.lambda_name, {.anchor = svg::Anchor::middle});
-  if (tree.roots.size() > 1)
-    drawing.text({(at.axis.first + at.axis.last) / 2, at.bottom + 53},
-                 fmt::format("dotted ends: {} parts that do not join", tree.roots.size()),
+  double y = at.bottom + axis_height + 5;
+  for (const std::string& note : notes_below(picture, tree)) {
+    drawing.text({(at.axis.first + at.axis.last) / 2, y}, note,
                  {.size = 11, .anchor = svg::Anchor::middle, .colour = svg::quiet});
+    y += note_height;
+  }
   drawing.end();
+}
+
+// As they are known, numbered by their first leaf; else as the merges have them.
+std::vector<Index> groups_of_cut(const Dendrogram& picture, const Tree& tree) {
+  if (picture.groups.empty()) return find_groups(tree, *picture.cut);
+  std::vector<Index> out;
+  for (const Index g : picture.groups)
+    out.push_back(std::ranges::find(picture.groups, g) - picture.groups.begin());
+  return out;
 }
 
 // The colour of each node below the cut, if it is in a group of several; otherwise empty.
@@ -200,7 +223,7 @@ std::vector<std::string_view> colour_groups(const Dendrogram& picture, const Tre
                                             const std::vector<Index>& order) {
   std::vector<std::string_view> out(tree.parent.size());
   if (!picture.cut) return out;
-  const std::vector<Index> group = find_groups(tree, *picture.cut);
+  const std::vector<Index> group = groups_of_cut(picture, tree);
   std::vector<Index> size(tree.leaves, 0), rank(tree.leaves, -1);
   for (const Index g : group) ++size[g];
   Index coloured = 0;
@@ -211,8 +234,16 @@ std::vector<std::string_view> colour_groups(const Dendrogram& picture, const Tre
     if (rank[g] < 0) rank[g] = coloured++;
     out[leaf] = svg::colour(rank[g] % hues);
   }
-  for (Index node = tree.leaves; node < std::ssize(tree.parent); ++node)
-    if (tree.lambda[node] <= *picture.cut) out[node] = out[tree.first_leaf[node]];
+  std::vector<Index> whole(tree.parent.size(), -1);  // the group of all leaves below, if it is one
+  for (Index leaf = 0; leaf < tree.leaves; ++leaf) whole[leaf] = group[leaf];
+  for (Index node = tree.leaves; node < std::ssize(tree.parent); ++node) {
+    const auto& children = tree.children[node];
+    const Index first = whole[children.front()];
+    if (std::ranges::all_of(children, [&](Index child) { return whole[child] == first; }))
+      whole[node] = first;
+    if (whole[node] >= 0 && tree.lambda[node] <= *picture.cut)
+      out[node] = out[tree.first_leaf[node]];
+  }
   return out;
 }
 
@@ -225,9 +256,11 @@ std::vector<Segment> draw_branches(svg::Drawing& drawing, const Dendrogram& pict
                                    const Tree& tree, const Layout& at,
                                    const std::vector<std::string_view>& colours) {
   std::vector<Segment> out;
-  const auto draw = [&](Point from, Point to, std::string_view colour) {
+  const auto draw = [&](Point from, Point to, std::string_view colour, bool dashed = false) {
     drawing.line(from, to,
-                 {.colour = colour.empty() ? branch : colour, .width = colour.empty() ? 1.2 : 1.8});
+                 {.colour = colour.empty() ? branch : colour,
+                  .width = colour.empty() ? 1.2 : 1.8,
+                  .dashes = dashed ? "4 2.5" : ""});
     out.push_back({from, to});
   };
   drawing.begin("branches");
@@ -237,7 +270,7 @@ std::vector<Segment> draw_branches(svg::Drawing& drawing, const Dendrogram& pict
     if (node >= tree.leaves) {
       const auto& children = tree.children[node];
       draw({joint.x, at.node[children.front()].y}, {joint.x, at.node[children.back()].y},
-           colours[node]);
+           colours[node], picture.merges[node - tree.leaves].in_pieces);
     }
     const bool is_root = std::find(tree.roots.begin(), tree.roots.end(), node) != tree.roots.end();
     const double end = is_root ? at.axis.last : at.node[tree.parent[node]].x;
@@ -314,18 +347,34 @@ void draw_support(svg::Drawing& drawing, const Dendrogram& picture, const Tree& 
   drawing.end();
 }
 
+void write_above(svg::Drawing& drawing, const Layout& at, double x, double y,
+                 const std::string& words, std::string_view colour) {
+  const double half = svg::text_width(words, 12) / 2;
+  const double right = std::max(at.left + half, at.axis.last + open_end - half);
+  drawing.text({std::clamp(x, at.left + half, right), y}, words,
+               {.anchor = svg::Anchor::middle, .colour = colour});
+}
+
 void draw_cut(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
               const Layout& at) {
-  const std::vector<Index> group = find_groups(tree, *picture.cut);
-  const Index groups = *std::max_element(group.begin(), group.end()) + 1;
+  std::vector<Index> group = groups_of_cut(picture, tree);
+  std::ranges::sort(group);
+  const Index groups = std::ranges::unique(group).begin() - group.begin();
   const double x = at.x(*picture.cut);
   const std::string words = fmt::format("{} group{} at {}", groups, groups == 1 ? "" : "s",
                                         svg::number_text(*picture.cut, 3));
-  const double half = svg::text_width(words, 12) / 2;
   drawing.begin("cut");
   drawing.line({x, at.top - 4}, {x, at.bottom}, {.dashes = "5 3"});
-  drawing.text({std::clamp(x, at.left + half, at.axis.last + open_end - half), at.top - 9}, words,
-               {.anchor = svg::Anchor::middle});
+  write_above(drawing, at, x, at.top - 9, words, svg::ink);
+  drawing.end();
+}
+
+void draw_mark(svg::Drawing& drawing, const Dendrogram& picture, const Layout& at) {
+  const double x = at.x(picture.mark->lambda);
+  const double rise = picture.cut ? 18 : 0;
+  drawing.begin("mark");
+  drawing.line({x, at.top - 4 - rise}, {x, at.bottom}, svg::mark_stroke);
+  write_above(drawing, at, x, at.top - 9 - rise, picture.mark->words, svg::mark_stroke.colour);
   drawing.end();
 }
 
@@ -342,11 +391,17 @@ std::string as_svg(const Dendrogram& picture) {
   check(!picture.cut || (std::isfinite(*picture.cut) && *picture.cut >= 0),
         fmt::format("the cut is at {}; it must be finite and not negative",
                     svg::number_text(picture.cut.value_or(0))));
+  check(picture.groups.empty() || std::ssize(picture.groups) == tree.leaves,
+        fmt::format("there are {} groups for {} leaves", picture.groups.size(), tree.leaves));
+  check(!picture.mark || picture.mark->lambda >= 0,
+        fmt::format("the mark is at {}; it must not be negative",
+                    svg::number_text(picture.mark ? picture.mark->lambda : 0)));
   const std::vector<Index> order = order_leaves(tree);
   const Layout at = lay_out(picture, tree, order);
   const std::vector<std::string_view> colours = colour_groups(picture, tree, order);
   const double width = at.axis.last + open_end + margin;
-  const double height = at.bottom + axis_height + (tree.roots.size() > 1 ? 17 : 0);
+  const double height = at.bottom + axis_height +
+                        note_height * static_cast<double>(notes_below(picture, tree).size());
 
   svg::Drawing drawing;
   svg::Heading{picture.title}.draw(drawing, {margin, margin}, width - 2 * margin);
@@ -363,6 +418,11 @@ std::string as_svg(const Dendrogram& picture) {
   if (picture.cut) {
     draw_cut(drawing, picture, tree, at);
     lines.push_back({{at.x(*picture.cut), at.top}, {at.x(*picture.cut), at.bottom}});
+  }
+  if (picture.mark) {
+    draw_mark(drawing, picture, at);
+    lines.push_back(
+        {{at.x(picture.mark->lambda), at.top}, {at.x(picture.mark->lambda), at.bottom}});
   }
   draw_support(drawing, picture, tree, at, lines);
   return drawing.finish(width, height, picture.title);

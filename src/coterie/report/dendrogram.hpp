@@ -14,8 +14,16 @@ struct TreeMerge {
   std::vector<Index> children = {};  // two or more nodes
   double lambda = 0;                 // at least that of its children; infinity: they never join
   std::optional<double> support =
-      {};  // in [0, 1], for example the share of resamples with this group
+      {};                  // in [0, 1], for example the share of resamples with this group
+  bool in_pieces = false;  // the parts are not together all the way from here: drawn dashed
   bool operator==(const TreeMerge&) const = default;
+};
+
+// A lambda to look at, with a word of why.
+struct LambdaMark {
+  double lambda = 0;
+  std::string words = {};
+  bool operator==(const LambdaMark&) const = default;
 };
 
 struct Dendrogram {
@@ -26,6 +34,9 @@ struct Dendrogram {
       {};                 // what they leave apart stays apart in the picture, with open ends
   double lambda_max = 1;  // right end of the axis; a merge beyond it is not drawn
   std::optional<double> cut = {};  // show the groups at this lambda, in colours
+  std::vector<Index> groups =
+      {};  // those groups: a number of each leaf; empty: what the merges say, as by groups_at
+  std::optional<LambdaMark> mark = {};
   bool operator==(const Dendrogram&) const = default;
 };
 

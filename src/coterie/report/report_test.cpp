@@ -452,6 +452,31 @@ TEST(Dendrogram, ShowsWhatNeverJoins) {
   check_picture(as_svg({.leaves = {"a", "b"}}));
 }
 
+TEST(Dendrogram, ShowsWhatPartsAgainTheGroupsGivenAndTheMark) {
+  Dendrogram tree{.leaves = {"a", "b", "c"},
+                  .merges = {{{0, 1}, 0.1, {}, true}, {{3, 2}, 0.5}},
+                  .cut = 0.2,
+                  .groups = {1, 2, 2},
+                  .mark = LambdaMark{0.3, "best here"}};
+  const std::string text = as_svg(tree);
+  EXPECT_NE(text.find("not in one piece"), std::string::npos);
+  EXPECT_NE(text.find("stroke-dasharray=\"4 2.5\""), std::string::npos);
+  EXPECT_NE(text.find("2 groups at 0.2"), std::string::npos);
+  EXPECT_NE(text.find("best here"), std::string::npos);
+  // b and c are one group, which no part of the tree is: their own lines and names have its colour, the joint of a and b has none.
+  EXPECT_NE(text.find("stroke=\"#555\" stroke-width=\"1.2\" stroke-dasharray=\"4 2.5\""),
+            std::string::npos);
+  EXPECT_NE(text.find("fill=\"" + std::string(svg::colour(0))), std::string::npos);
+  tree.merges[0].in_pieces = false;
+  tree.mark->lambda = infinity;
+  const std::string whole = as_svg(tree);
+  EXPECT_EQ(whole.find("not in one piece"), std::string::npos);
+  EXPECT_EQ(error_of(Dendrogram{.leaves = {"a"}, .groups = {1, 2}}),
+            "dendrogram: there are 2 groups for 1 leaves");
+  EXPECT_EQ(error_of(Dendrogram{.leaves = {"a"}, .mark = LambdaMark{-1, ""}}),
+            "dendrogram: the mark is at -1; it must not be negative");
+}
+
 // What joins at a lambda that is zero but for rounding does not stretch the axis.
 TEST(Dendrogram, TakesNegligibleLambdaAsZero) {
   Dendrogram tree{.leaves = {"a", "b", "c"}, .merges = {{{0, 1}, 0}, {{3, 2}, 0.5}}};

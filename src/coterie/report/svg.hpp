@@ -61,6 +61,8 @@ struct Stroke {
   std::string_view dashes = {};
   double opacity = 1;
 };
+inline constexpr Stroke mark_stroke = {.colour = "#b0156b",
+                                       .width = 1.2};  // of a lambda to look at
 
 enum class Anchor { start, middle, end };
 

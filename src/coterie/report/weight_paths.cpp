@@ -182,6 +182,12 @@ void draw_panel(svg::Drawing& drawing, const WeightPaths& paths, const Layout& a
       drawing.line({corner.x + at.pixel(lambda), corner.y}, {corner.x + at.pixel(lambda), bottom},
                    merge_stroke);
   drawing.end();
+  if (paths.mark) {
+    drawing.begin("mark");
+    const double x = corner.x + at.pixel(*paths.mark);
+    drawing.line({x, corner.y}, {x, bottom}, svg::mark_stroke);
+    drawing.end();
+  }
   drawing.begin("lines");
   for (const Line& line : panel.lines)
     for (const std::vector<Point>& run : trace(paths, at, corner, line)) {
@@ -267,6 +273,7 @@ std::string as_svg(const WeightPaths& paths) {
     legend.push_back(
         {fmt::format("a task ({} in all)", paths.tasks.size()), {.colour = svg::quiet}});
   if (!paths.merges.empty()) legend.push_back({"groups merge", merge_stroke});
+  if (paths.mark) legend.push_back({paths.mark_words, svg::mark_stroke});
 
   svg::Drawing drawing;
   double widest = 0;

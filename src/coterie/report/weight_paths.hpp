@@ -1,6 +1,7 @@
 // How the kernel weights theta_t^m move with lambda: small panels, one line for each weight.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct WeightPaths {
   std::vector<std::string> kernels = {};
   std::vector<double> merges =
       {};  // values of lambda where groups merge; those off the axis are not drawn
+  std::optional<double> mark = {};  // a lambda to look at
+  std::string mark_words = {};      // and why
   WeightPanels panels = WeightPanels::automatic;
 };
 

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "coterie/data/planted.hpp"
+#include "coterie/math/random.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/search/choice.hpp"
 #include "coterie/search/cross_validation.hpp"
@@ -600,9 +602,110 @@ TEST(MergeTree, TimeTogetherIsAShareOfThePath) {
   const Matrix share =
       time_together(3, {infinite, 4, 2, 1, 0},
                     {{{0, 1, 2}}, {{0, 1, 2}}, {{0, 1}, {2}}, {{0}, {1}, {2}}, {{0}, {1}, {2}}});
-  EXPECT_DOUBLE_EQ(share(0, 1), 1);  // from 4 down to 1, of 4 down to 1
-  EXPECT_DOUBLE_EQ(share(0, 2), 0.5);
+  EXPECT_DOUBLE_EQ(share(0, 1), 0.75);  // from 4 down to half-way between 2 and 1, of 4 down to 1
+  EXPECT_DOUBLE_EQ(share(0, 2), 0.25);  // from 4 half-way to 2
   EXPECT_DOUBLE_EQ(share(2, 2), 1);
+  EXPECT_EQ(time_together(2, {infinite}, {{{0, 1}}}), Matrix::Ones(2, 2));
+}
+
+// Partitions at falling lambdas, the first of all tasks.
+std::vector<Groups> draw_partitions(Random& random, Index tasks, std::size_t count, bool breaks) {
+  std::vector<Groups> groups = {{{}}};
+  for (Index t = 0; t < tasks; ++t) groups[0][0].push_back(t);
+  while (groups.size() < count) {
+    std::vector<std::vector<Index>> next;
+    for (const std::vector<Index>& group : breaks ? groups[0] : groups.back()) {
+      std::vector<Index> parts[2];
+      for (const Index t : group) parts[random.uniform() < 0.7 ? 0 : 1].push_back(t);
+      for (std::vector<Index>& part : parts)
+        if (!part.empty()) next.push_back(std::move(part));
+    }
+    std::ranges::sort(next);
+    groups.push_back(std::move(next));
+  }
+  return groups;
+}
+
+TEST(MergeTree, NodesAreTheMergesWhereNoGroupBreaks) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed);
+    const std::vector<double> lambda = {infinite, 9, 7, 3, 1, 0.2, 0};
+    const std::vector<Groups> groups = draw_partitions(random, 9, lambda.size(), false);
+    const MergeTree tree = merge_tree(9, lambda, groups);
+    EXPECT_TRUE(tree.splits.empty());
+    double last = 0;
+    for (const TreeNode& node : tree.nodes) {
+      EXPECT_TRUE(node.for_good);
+      const auto merge = std::ranges::find(tree.merges, node.members, &Merge::members);
+      ASSERT_NE(merge, tree.merges.end());
+      const double at = merge->lower == 0          ? 0.2
+                        : std::isinf(merge->upper) ? 9
+                                                   : std::sqrt(merge->lower * merge->upper);
+      EXPECT_NEAR(node.lambda, at, 1e-12 * at);
+      EXPECT_NEAR(node.together, merge->together, 1e-12);
+      EXPECT_GE(node.lambda, last);
+      last = node.lambda;
+    }
+    EXPECT_EQ(tree.nodes.back().members.size(), 9u);
+  }
+}
+
+TEST(MergeTree, NodesStandAtTheMeanTimeTogetherWhereGroupsBreak) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed);
+    const std::vector<double> lambda = {infinite, 9, 7, 3, 1, 0.2};
+    const MergeTree tree = merge_tree(8, lambda, draw_partitions(random, 8, lambda.size(), true));
+    const auto members = [&](Index node) {
+      return node < 8 ? std::vector<Index>{node}
+                      : tree.nodes[static_cast<std::size_t>(node - 8)].members;
+    };
+    for (const TreeNode& node : tree.nodes) {
+      double sum = 0;
+      double pairs = 0;
+      for (const Index a : node.children)
+        for (const Index b : node.children)
+          if (a < b)
+            for (const Index t : members(a))
+              for (const Index s : members(b)) sum += tree.together(t, s), ++pairs;
+      EXPECT_NEAR(node.together, sum / pairs, 1e-8);
+    }
+    EXPECT_EQ(tree.nodes.back().members.size(), 8u);
+  }
+}
+
+// A group that lasts for most of the path and breaks before all join is in the tree, and said to break.
+TEST(MergeTree, ShowsAGroupThatBreaksAgain) {
+  const std::vector<double> lambda = {infinite, 1, 0.5, 0.4, 0.001, 0.0009};
+  const Groups alone = {{0}, {1}, {2}, {3}};
+  const MergeTree tree = merge_tree(4, lambda,
+                                    {{{0, 1, 2, 3}},
+                                     {{0, 1, 2, 3}},
+                                     {{0, 1}, {2}, {3}},
+                                     {{0, 1, 2}, {3}},
+                                     {{0, 1, 2}, {3}},
+                                     alone});
+  EXPECT_EQ(tree.merges.back().members.size(), 4u);  // 2 joins last, for good
+  EXPECT_EQ(tree.merges.back().children.size(), 3u);
+  EXPECT_GT(tree.merges.back().together, 0.3);
+  ASSERT_EQ(tree.nodes.size(), 3u);
+  EXPECT_EQ(tree.nodes[0].members, (std::vector<Index>{0, 1}));
+  EXPECT_TRUE(tree.nodes[0].for_good);
+  EXPECT_EQ(tree.nodes[1].members, (std::vector<Index>{0, 1, 2}));
+  EXPECT_FALSE(tree.nodes[1].for_good);
+  EXPECT_GT(tree.nodes[1].together, 0.85);
+  EXPECT_TRUE(tree.nodes[2].for_good);
+  ASSERT_EQ(tree.splits.size(), 1u);
+  EXPECT_DOUBLE_EQ(tree.splits[0].together, tree.nodes[1].together);
+}
+
+TEST(MergeTree, TheBestPointIsTheFirstOfTheBest) {
+  LambdaPath path;
+  EXPECT_FALSE(best_point(path));
+  for (const double accuracy : {0.7, 0.8, 0.75, 0.8})
+    path.points.emplace_back().held_out_accuracy = accuracy;
+  EXPECT_EQ(best_point(path), 1u);
+  for (PathPoint& point : path.points) point.held_out_accuracy = std::nan("");
+  EXPECT_FALSE(best_point(path));
 }
 
 TEST(MergeTree, FindsTheNumberOfGroupsOrTheNearest) {

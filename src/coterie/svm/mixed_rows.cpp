@@ -15,6 +15,7 @@ void MixedRows::reset(Index rows, Index width, Index slots) {
   }
   slot_.assign(static_cast<std::size_t>(rows), -1);
   owner_.clear();
+  owner_.reserve(static_cast<std::size_t>(slots));
   used_.assign(slots < rows ? static_cast<std::size_t>(slots) : 0, 0);
   clock_ = 0;
 }

@@ -10,6 +10,7 @@
 
 #include "coterie/math/dense.hpp"
 #include "coterie/math/lanes.hpp"
+#include "coterie/math/no_allocation.hpp"
 
 namespace coterie {
 
@@ -274,6 +275,7 @@ void DualSolver::move_pair(const double* row_i, const double* row_j, double delt
 }
 
 bool DualSolver::two_variable_steps(double epsilon, Index limit) {
+  const NoAllocation in_these_steps;
   find_first();
   for (Index step = 0; step < limit; ++step) {
     if (!(lowest_ < infinity)) return true;
