@@ -73,10 +73,22 @@ void add_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label, "column of the labels; in a MATLAB file, the variable")
       ->type_name("NAME")
-      ->capture_default_str();
+      ->default_str("label");
   command
       .add_option("--task", options.task,
                   "column or variable of the task names (default: 'task' when there)")
+      ->type_name("NAME");
+}
+
+void add_model_columns(CLI::App& command, DataOptions& options) {
+  command
+      .add_option("--label", options.label,
+                  "column of the labels; in a MATLAB file, the variable (default: as the model was "
+                  "trained)")
+      ->type_name("NAME");
+  command
+      .add_option("--task", options.task,
+                  "column or variable of the task names (default: as the model was trained)")
       ->type_name("NAME");
 }
 
@@ -139,6 +151,7 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   TableOptions table;
   table.label = options.label;
   table.task = options.task;
+  table.trained = rule.trained;
   table.drop = split_names(options.drop);
   table.features = rule.features.empty() ? split_names(options.features) : rule.features;
   table.label_required = rule.label_required;

@@ -1,10 +1,14 @@
 // The verbs, each against the pieces it is made of.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/planted.hpp"
+#include "coterie/front/files.hpp"
 #include "coterie/front/path.hpp"
 #include "coterie/front/select.hpp"
 #include "coterie/model/evaluation.hpp"
@@ -116,6 +120,30 @@ TEST(Front, PredictsLabelsScoresAndProbabilities) {
   const Evaluation e = evaluate(model, all);
   EXPECT_EQ(e.n, all.X.rows());
   EXPECT_GT(e.accuracy, 0.5);
+}
+
+TEST(Front, ModelsKnowTheColumnsOfTheirTable) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("coterie_front_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string table = folder / "d.csv", file = folder / "m.h5";
+  {
+    std::ofstream out(table);
+    out << "f1,f2,target,site\n";
+    for (int i = 0; i < 24; ++i)
+      out << (i % 2 == 0 ? 1.5 : -1) + 0.1 * (i % 5) << ',' << i % 3 << ','
+          << (i % 2 == 0 ? "yes" : "no") << ',' << (i % 4 < 2 ? "a" : "b") << '\n';
+  }
+  const Dataset data = read_dataset(table, {.label = "target", .task = "site"});
+  save(train(data, small), file);
+  const Model model = load(file);
+  EXPECT_EQ(model.columns, (ColumnNames{"target", "site"}));
+  EXPECT_EQ(read_dataset(table, model), data);
+  EXPECT_TRUE(verify(model, read_dataset(table, model)).holds());
+  const Evaluation e = evaluate(model, read_rows(table, model));
+  EXPECT_EQ(e.n, 24);
+  EXPECT_EQ(e.errors, 0);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Front, DatasetsFromNumbersAtHand) {
