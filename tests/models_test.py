@@ -54,7 +54,11 @@ def test_older_files_predict_as_they_did(coterie, name):
     assert f"version {name[7]}\n".encode() in (coterie.folder / "old.h5").read_bytes()[:30]
     expect_as_before(coterie, name, "old.h5")
     for table in tables:
-        assert coterie("verify", "old.h5", table, "--json").json["holds"]
+        check = coterie("verify", "old.h5", table, "--json").json
+        assert check["holds"]
+        assert (check["stated_bound"] == 1e-7) == (name[7] < "4")  # which stated none
+        if name == "version3":
+            assert any("a version that stated no bound" in text for text in check["taken_from_model"])
     assert coterie("inspect", "old.h5", "--json").json["tasks"]
 
 
@@ -180,6 +184,8 @@ def test_given_columns_win(named):
     other = rows_of(named("predict", "m.h5", "both.csv", "--task", "other").out)
     assert [row["task"] for row in mine] == [row[4] for row in rows] and [row["task"] for row in other] == [row[5] for row in rows]
     assert named("evaluate", "m.h5", "both.csv", "--label", "guess", "--json").json["accuracy"] != named("evaluate", "m.h5", "both.csv", "--json").json["accuracy"]
+    named.write("usual.csv", csv_text([[*row, "no", "b"] for row in rows], header=[*HEADER, "other", "guess", "label", "task"]))
+    assert named("predict", "m.h5", "usual.csv").out == named("predict", "m.h5", "both.csv").out  # its own columns come before the usual ones
     assert "no column is called 'none', which --task asks for" in named("predict", "m.h5", "both.csv", "--task", "none", code=2).err
 
 
