@@ -24,7 +24,7 @@ int run_convert(const ConvertOptions& options) {
   check_table_name(target);
   const std::vector<std::string> inputs = input_files(data);
   check_output(target, "the data", inputs, "");
-  const Samples samples = read_data(data, {{}, false});
+  const Samples samples = read_data(data, {.label_required = false});
   for (const std::string& file : files_to_write(samples, target)) check_not_input(file, inputs, "");
   set_stage(Stage::replaceable);
   const WrittenFiles written = write_samples(samples, target);

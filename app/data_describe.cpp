@@ -182,7 +182,7 @@ void print_description(const Samples& samples, const std::string& source) {
 }
 
 int run_describe(const DescribeOptions& options) {
-  const Samples samples = read_data(options.data, {{}, false});
+  const Samples samples = read_data(options.data, {.label_required = false});
   if (options.output.json)
     print_json(json_description(samples));
   else

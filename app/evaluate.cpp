@@ -132,7 +132,7 @@ int run_evaluate(const EvaluateOptions& options) {
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
-  const Samples samples = read_data(options.data, {model.features, true});
+  const Samples samples = read_data(options.data, {model.features, model.columns, true});
   monitor.phase("predicting");
   const Evaluation result =
       evaluate(model, samples,
@@ -161,7 +161,7 @@ void add_evaluate(CLI::App& program, Action& chosen) {
       ->required()
       ->type_name("");
   add_paths(command, options->data);
-  add_columns(command, options->data);
+  add_model_columns(command, options->data);
   command
       .add_option("--precomputed", options->precomputed,
                   "values of a precomputed kernel, new rows x training rows; once per kernel "

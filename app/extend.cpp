@@ -37,8 +37,8 @@ struct ExtendOptions {
 
 Dataset read_new_tasks(const ExtendOptions& options, const Model& model) {
   const std::string source = file_list(options.data.paths);
-  Samples samples =
-      read_data(options.data, {model.features, true, memory_of_table(options.memory)});
+  Samples samples = read_data(
+      options.data, {model.features, model.columns, true, memory_of_table(options.memory)});
   if (samples.tasks.empty())
     throw InputError(
         fmt::format("{}: there is no task column, but new tasks need names of their own. Add a "
@@ -153,9 +153,9 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
     std::vector<std::string> others =
         task_names(model, groups[static_cast<std::size_t>(group[t] - 1)]);
     std::erase(others, task.name);
-    table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.support.size()),
+    table.add({task.name, fmt::to_string(task.n), fmt::to_string(task.expansion().support.size()),
                fmt::to_string(group[t]), others.empty() ? "none" : list_names(others, 4),
-               weights_text(task.theta, model.kernels)});
+               weights_text(task.theta(), model.kernels)});
   }
   fmt::print("{}\n{}; model: {} (look at it with: coterie inspect {})\n", table.text(),
              seconds_text(seconds), options.output_path, options.output_path);
@@ -274,7 +274,7 @@ void add_extend(CLI::App& program, Action& chosen) {
   add_paths(command, options->data);
   command.add_option("-o,--output", options->output_path, "where the extended model goes (needed)")
       ->type_name("FILE");
-  add_columns(command, options->data);
+  add_model_columns(command, options->data);
   command
       .add_option("--lambda", options->lambda,
                   "how strongly new tasks are drawn to the others and to each other (a number >= "

@@ -64,7 +64,7 @@ std::vector<Index> feature_clusters(const Model& model) {
   if (model.settings.method != method_named("coclus") || !model.kernels.empty()) return {};
   Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
   for (std::size_t t = 0; t < model.tasks.size(); ++t)
-    Q.row(static_cast<Index>(t)) = model.tasks[t].w - model.tasks[t].shared;
+    Q.row(static_cast<Index>(t)) = model.tasks[t].w() - model.tasks[t].shared;
   const Parameters parameters = parameters_of(model.settings);
   const CoClusters found = co_clusters(Q, static_cast<Index>(parameters.at("clusters")),
                                        static_cast<Index>(parameters.at("seed")));
@@ -98,6 +98,8 @@ Json json_model(const Model& model) {
   out["settings"] = json_settings(model.settings);
   out["casting"] = to_string(model.casting);
   out["classes"] = model.classes;
+  out["label_column"] = model.columns.label;
+  out["task_column"] = model.columns.task;
   out["features"] = model.features;
   out["scaling"] = {{"kind", to_string(model.scaling.kind)},
                     {"shift", json_vector(model.scaling.shift)},
@@ -107,12 +109,13 @@ Json json_model(const Model& model) {
     const TaskModel& task = model.tasks[t];
     out["tasks"][t].update(Json{{"negative", task.negative},
                                 {"positive", task.positive},
+                                {"part", task.part},
                                 {"C", json_number(task.C)},
-                                {"support", task.support},
-                                {"sample", task.sample},
-                                {"alpha", json_vector(task.alpha)},
-                                {"y", json_vector(task.y)},
-                                {"w", json_vector(task.w)},
+                                {"support", task.expansion().support},
+                                {"sample", task.expansion().sample},
+                                {"alpha", json_vector(task.expansion().alpha)},
+                                {"y", json_vector(task.expansion().y)},
+                                {"w", json_vector(task.w())},
                                 {"shared", json_vector(task.shared)},
                                 {"calibration", json_calibration(task.calibration)}});
   }
@@ -147,13 +150,13 @@ void print_weights(const Model& model) {
   for (const TaskModel& task : model.tasks) {
     std::vector<Index> order(model.features.size());
     std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::stable_sort(order, std::greater(), [&](Index j) { return std::abs(task.w[j]); });
+    std::ranges::stable_sort(order, std::greater(), [&](Index j) { return std::abs(task.w()[j]); });
     std::vector<std::string> largest;
     for (std::size_t k = 0; k < std::min(shown, order.size()); ++k)
       largest.push_back(fmt::format("{} {:.3g}", model.features[static_cast<std::size_t>(order[k])],
-                                    task.w[order[k]]));
+                                    task.w()[order[k]]));
     table.add(
-        {task.name, short_number(task.w.norm()), fmt::format("{}", fmt::join(largest, "  "))});
+        {task.name, short_number(task.w().norm()), fmt::format("{}", fmt::join(largest, "  "))});
   }
   fmt::print("{}\n", table.text());
 }
@@ -166,7 +169,7 @@ void print_kernels(const Model& model) {
     double sum = 0, largest = 0;
     Index users = 0;
     for (const TaskModel& task : model.tasks) {
-      const double weight = task.theta[static_cast<Index>(m)];
+      const double weight = task.theta()[static_cast<Index>(m)];
       sum += weight;
       largest = std::max(largest, weight);
       users += weight > 0;

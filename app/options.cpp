@@ -74,11 +74,23 @@ void add_columns(CLI::App& command, DataOptions& options) {
                   "column of the labels; in a MATLAB file, the variable; of X.npy, a .npy file "
                   "(default there: X-labels.npy)")
       ->type_name("NAME")
-      ->capture_default_str();
+      ->default_str("label");
   command
       .add_option("--task", options.task,
                   "column, variable or .npy file of the task names (default: 'task' when there; of "
                   "X.npy, X-tasks.npy)")
+      ->type_name("NAME");
+}
+
+void add_model_columns(CLI::App& command, DataOptions& options) {
+  command
+      .add_option("--label", options.label,
+                  "column of the labels; in a MATLAB file, the variable (default: as the model was "
+                  "trained)")
+      ->type_name("NAME");
+  command
+      .add_option("--task", options.task,
+                  "column or variable of the task names (default: as the model was trained)")
       ->type_name("NAME");
 }
 
@@ -141,6 +153,7 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   TableOptions table;
   table.label = options.label;
   table.task = options.task;
+  table.trained = rule.trained;
   table.drop = split_names(options.drop);
   table.features = rule.features.empty() ? split_names(options.features) : rule.features;
   table.label_required = rule.label_required;
@@ -172,7 +185,7 @@ std::vector<std::string> input_files(const DataOptions& data,
     const std::vector<std::string> behind = files_behind(path);
     files.insert(files.end(), behind.begin(), behind.end());
   }
-  for (const std::string& name : {data.label, data.task.value_or("")})
+  for (const std::string& name : {data.label.value_or(""), data.task.value_or("")})
     if (name.ends_with(".npy") || name.ends_with(".npy.gz")) files.push_back(name);
   for (const std::string& path : others)
     if (!path.empty()) files.push_back(path);

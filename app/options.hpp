@@ -63,16 +63,18 @@ auto read_for(const char* option, Read read) {
 
 struct DataOptions {
   std::vector<std::string> paths;
-  std::string label = "label";
-  std::optional<std::string> task;
+  std::optional<std::string> label, task;
   std::string drop, features;  // names joined by commas
 };
 void add_paths(CLI::App& command, DataOptions& options);
-void add_columns(CLI::App& command, DataOptions& options);        // --label, --task
+void add_columns(CLI::App& command, DataOptions& options);  // --label, --task
+void add_model_columns(CLI::App& command,
+                       DataOptions& options);  // the same, with the model's as defaults
 void add_column_choice(CLI::App& command, DataOptions& options);  // --drop, --features
 
 struct ReadRule {
   std::vector<std::string> features = {};  // those of a model, before the options
+  ColumnNames trained = {};                // of a model, behind the options
   bool label_required = true;
   std::optional<double> memory = {};  // bytes that the table may take
 };

@@ -125,7 +125,7 @@ int run_predict(const PredictOptions& options) {
   if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));
-  const Samples samples = read_data(options.data, {model.features, false});
+  const Samples samples = read_data(options.data, {model.features, model.columns, false});
   monitor.phase("predicting");
   const Predictions predictions =
       predict(model, samples,
@@ -173,7 +173,7 @@ void add_predict(CLI::App& program, Action& chosen) {
       .add_option("-o,--output", options->output_path,
                   "where the table goes (default: standard output)")
       ->type_name("FILE");
-  add_columns(command, options->data);
+  add_model_columns(command, options->data);
   command.add_flag("--scores", options->scores,
                    "multi-class models: the score of every task too (default: off)");
   command.add_flag(

@@ -63,7 +63,8 @@ std::string groups_text(const Model& model) {
   if (is_linear(model)) return clusters_text(model);
   const Groups groups = listed(model.groups);
   const auto weights = [&](const std::vector<Index>& group) {
-    return weights_text(model.tasks[static_cast<std::size_t>(group.front())].theta, model.kernels);
+    return weights_text(model.tasks[static_cast<std::size_t>(group.front())].theta(),
+                        model.kernels);
   };
 
   const Index alone =
@@ -96,7 +97,7 @@ std::string tasks_text(const Model& model) {
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
     table.add({task.name, task.negative, task.positive, fmt::to_string(task.n),
-               short_number(task.C), fmt::to_string(task.support.size()),
+               short_number(task.C), fmt::to_string(task.expansion().support.size()),
                fmt::format("{:.6g}", task.objective), short_number(task.bias),
                fmt::to_string(group[t])});
   }
@@ -150,9 +151,9 @@ Json json_fit(const Model& model) {
     const TaskModel& task = model.tasks[t];
     out["tasks"].push_back({{"name", task.name},
                             {"n", task.n},
-                            {"theta", json_vector(task.theta)},
+                            {"theta", json_vector(task.theta())},
                             {"bias", json_number(task.bias)},
-                            {"support_vectors", task.support.size()},
+                            {"support_vectors", task.expansion().support.size()},
                             {"objective", json_number(task.objective)},
                             {"group", group[t]}});
   }

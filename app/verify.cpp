@@ -129,8 +129,8 @@ int run_verify(const VerifyOptions& options) {
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
-  const Dataset data =
-      cast_into_tasks(read_data(options.data, {model.features, true}), model.casting);
+  const Dataset data = cast_into_tasks(
+      read_data(options.data, {model.features, model.columns, true}), model.casting);
   const std::string mark = fingerprint(data);
   const Part part = part_of(model, data);
   const std::string what =
@@ -138,7 +138,7 @@ int run_verify(const VerifyOptions& options) {
   if (mark != part.fingerprint)
     throw InputError(
         fmt::format("{} is not the {} of {}: its fingerprint is {}, that of the {} {}. Give the "
-                    "same files, in the same order, with the same --label and --task.",
+                    "same files, in the same order, with the --label and --task of the training.",
                     source, what, options.model_path, mark, what, part.fingerprint));
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
   const std::vector<std::string> given =
@@ -174,7 +174,7 @@ void add_verify(CLI::App& program, Action& chosen) {
       ->required()
       ->type_name("");
   add_paths(command, options->data);
-  add_columns(command, options->data);
+  add_model_columns(command, options->data);
   command
       .add_option("--precomputed", options->precomputed,
                   "where the matrix of a precomputed kernel is now; once per kernel (default: "

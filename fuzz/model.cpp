@@ -29,7 +29,8 @@ Dataset small_data(Index tasks, const std::string& prefix) {
   data.features = {"f1", "f2"};
   data.X.resize(4 * tasks, 2);
   for (Index t = 0; t < tasks; ++t) {
-    Task task{fmt::format("{}{}", prefix, t), "no", "yes", {}, Vector(4)};
+    const std::string name = fmt::format("{}{}", prefix, t);
+    Task task{{name, "no", "yes", name}, {}, Vector(4)};
     for (Index i = 0; i < 4; ++i) {
       const Index row = 4 * t + i;
       task.rows.push_back(row);

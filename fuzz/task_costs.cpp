@@ -13,7 +13,8 @@ Dataset three_tasks() {
   data.X = Matrix::Ones(6, 1);
   data.features = {"f1"};
   for (Index t = 0; t < 3; ++t) {
-    Task task{std::string(1, static_cast<char>('a' + t)), "-1", "1", {2 * t, 2 * t + 1}, Vector(2)};
+    Task task{
+        {std::string(1, static_cast<char>('a' + t)), "-1", "1", ""}, {2 * t, 2 * t + 1}, Vector(2)};
     task.y << -1, 1;
     data.tasks.push_back(std::move(task));
   }

@@ -399,7 +399,7 @@ costs("text", "task,C\na,big\n", "c.csv:2:3: column 'C' holds 'big'")
 # Model files
 
 
-def framed(body, version=4, size=None, crc=None):
+def framed(body, version=5, size=None, crc=None):
     """A model file around the body, with a header that agrees unless told otherwise."""
     head = f"coterie model\nversion {version}\nbytes {len(body) if size is None else size}\n"
     head += f"crc32 {zlib.crc32(body) if crc is None else crc:08x}\n"
@@ -467,9 +467,8 @@ for place in (20, 40, 200, 511):
     bad_model(f"bit-of-header-{place}", flipped(place), "")
 for place in (512, 600, 0.25, 0.5, 0.75, 0.9, -1):
     bad_model(f"bit-flipped-{place}", flipped(place), "is damaged: its checksum is not that of its contents")
-bad_model("newer", lambda model: framed(model[512:], version=5), "was written by a newer coterie: model version 5", "Update the program")
-bad_model("version-without-its-contents", lambda model: framed(model[512:], version=2), "is damaged: its contents are not those of version 2")
-bad_model("version-of-another-method", lambda model: framed(model[512:], version=3), "is damaged: its contents are not those of version 3")
+bad_model("newer", lambda model: framed(model[512:], version=6), "was written by a newer coterie: model version 6", "Update the program")
+bad_model("version-of-another-layout", lambda model: framed(model[512:], version=2), "is damaged: /certificate/edge_t is missing")
 bad_model("version-0", lambda model: framed(model[512:], version=0), "is damaged")
 bad_model("version-huge", lambda model: framed(model[512:], version=10 ** 30), "is damaged")
 bad_model("size-huge", lambda model: framed(model[512:], size=2 ** 63), "is damaged")
@@ -480,12 +479,12 @@ bad_model("absurd-rows", with_shape("support_vectors/values", (2 ** 60, 3)), "is
 bad_model("overflowing-shape", with_shape("tasks/theta", (2 ** 33, 2 ** 33)), "is damaged: its HDF5 structure has a dataset")
 bad_model("wrapping-shape", with_shape("tasks/theta", (2 ** 63, 2)), "is damaged: its HDF5 structure has a dataset")
 bad_model("fewer-rows", with_shape("support_vectors/values", (1, 3)), "is damaged: its HDF5 structure has a dataset of the wrong size")
-bad_model("nan", with_value("tasks/bias", 0, float("nan")), "is damaged: task 'a' has a number that is not finite")
-bad_model("negative-weight", with_value("tasks/theta", 0, -1.0), "is damaged: task 'a' has a weight")
-bad_model("wild-index", with_value("tasks/support", 0, 2 ** 62, "<i8"), "is damaged: task 'a' has support vector")
-bad_model("negative-index", with_value("tasks/support", 0, -1, "<i8"), "is damaged: task 'a' has support vector -1")
+bad_model("nan", with_value("tasks/bias", 0, float("nan")), "is damaged: /tasks/bias[0] is nan, not a finite number")
+bad_model("negative-weight", with_value("tasks/theta", 0, -1.0), "is damaged: /tasks/theta[0] is -1, not a number >= 0")
+bad_model("wild-index", with_value("tasks/support", 0, 2 ** 62, "<i8"), "is damaged: /tasks/support[0] is ")
+bad_model("negative-index", with_value("tasks/support", 0, -1, "<i8"), "is damaged: /tasks/support[0] is -1, not from 0 to ")
 bad_model("wild-offset", with_value("tasks/support_offsets", 1, 2 ** 62, "<i8"), "is damaged: /tasks/support_offsets")
-bad_model("absurd-n", with_value("tasks/n", 0, -5, "<i8"), "is damaged: task 'a' has -5 samples")
+bad_model("absurd-n", with_value("tasks/n", 0, -5, "<i8"), "is damaged: /tasks/n[0] is -5, not a number >= 1")
 bad_model("absurd-training-rows", with_value("training_data/rows", 0, -1, "<i8"), "is damaged: ")
 bad_model("wild-group", with_value("tasks/group", 1, 2 ** 40, "<i8"), "is damaged: /tasks/group")
 bad_model("predict", flipped(-1), "is damaged", command="predict bad.h5 d.csv -o out.csv")

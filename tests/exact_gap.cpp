@@ -64,9 +64,9 @@ double exact_gap(const Model& model, const Dataset& data) {
     std::vector<Real> alpha(static_cast<std::size_t>(n), 0);
     Real balance = 0;
     std::vector<std::size_t> largest(2, alpha.size());  // of either class
-    for (std::size_t k = 0; k < task.sample.size(); ++k) {
-      const std::size_t i = static_cast<std::size_t>(task.sample[k]);
-      alpha[i] = task.alpha[static_cast<Index>(k)];
+    for (std::size_t k = 0; k < task.expansion().sample.size(); ++k) {
+      const std::size_t i = static_cast<std::size_t>(task.expansion().sample[k]);
+      alpha[i] = task.expansion().alpha[static_cast<Index>(k)];
       const bool up = samples.y[static_cast<Index>(i)] > 0;
       balance += up ? alpha[i] : -alpha[i];
       if (largest[up] == alpha.size() || alpha[i] > alpha[largest[up]]) largest[up] = i;
@@ -89,7 +89,7 @@ double exact_gap(const Model& model, const Dataset& data) {
           K_given += K * given[l];
           K_balanced += K * alpha[l];
         }
-        const Real weight = task.theta[static_cast<Index>(m)];
+        const Real weight = task.theta()[static_cast<Index>(m)];
         f += weight * K_given;
         primal += weight * given[static_cast<std::size_t>(i)] * samples.y[i] * K_given / 2;
         S[m] += alpha[static_cast<std::size_t>(i)] * samples.y[i] * K_balanced;
@@ -123,7 +123,7 @@ double exact_gap(const Model& model, const Dataset& data) {
     Real length = 0;
     for (std::size_t m = 0; m < M; ++m) {
       const Index k = static_cast<Index>(m);
-      const Real d = Real(model.tasks[t].theta[k]) - model.tasks[s].theta[k];
+      const Real d = Real(model.tasks[t].theta()[k]) - model.tasks[s].theta()[k];
       distance += d * d;
       length += Real(model.certificate.nu(static_cast<Index>(i), k)) *
                 model.certificate.nu(static_cast<Index>(i), k);

@@ -81,8 +81,9 @@ def test_extends_verifies_and_leaves_old_tasks_alone(planted):
     with h5py.File(planted.folder / "m.h5") as old, h5py.File(planted.folder / "e.h5") as new:
         for name in ("theta", "bias", "C", "objective"):
             assert (new[f"tasks/{name}"][:6] == old[f"tasks/{name}"][:]).all()
-        for name in ("nu", "primal", "dual"):
-            assert (new[f"certificate/{name}"][()] == old[f"certificate/{name}"][()]).all()
+        for name in ("nu", "primal", "dual"):  # the certificate of the extension stands behind that of the training
+            before = old[f"certificates/{name}"][:]
+            assert (new[f"certificates/{name}"][:len(before)] == before).all()
         assert (new["kernels/divisors"][:] == old["kernels/divisors"][:]).all()
         assert (new["features/shift"][:] == old["features/shift"][:]).all()
         theta = new["tasks/theta"][:]
@@ -102,9 +103,11 @@ def test_numpy_recomputes_the_objective(trained):
     with h5py.File(trained.folder / "e.h5") as f:
         theta, objective = f["tasks/theta"][:], f["tasks/objective"][:]
         penalty = sum(np.linalg.norm(theta[2] - theta[t]) for t in range(2))
-        assert objective[2] + f["extensions/lambda"][0] * penalty == pytest.approx(document["objective"], rel=1e-12)
-        assert f["extensions/lambda"][0] == f["certificate/lambda"][()]
-        assert (np.linalg.norm(f["extensions/nu"][:], axis=1) <= f["extensions/lambda"][0] * (1 + 1e-12)).all()
+        trained_with, extended_with = f["certificates/lambda"][:]
+        assert objective[2] + extended_with * penalty == pytest.approx(document["objective"], rel=1e-12)
+        assert extended_with == trained_with
+        nu = f["certificates/nu"][f["certificates/nu_offsets"][1]:]
+        assert len(nu) == 2 and (np.linalg.norm(nu, axis=1) <= extended_with * (1 + 1e-12)).all()
     assert document["dual"] <= document["objective"]
 
 
@@ -174,9 +177,9 @@ def test_threads_and_runs_give_the_same_bytes(planted):
     ("tasks/theta", 6 * 3, 0.123, "do not add up to 1"),      # of a new task
     ("tasks/theta", 0, 0.123, "the objective is"),            # of an anchor
     ("tasks/bias", 7, 3.0, "the objective is"),
-    ("extensions/nu", 0, 77.0, "leaves its ball"),
-    ("extensions/lambda", 0, 0.001, "the objective is"),
-    ("extensions/dual", 0, 1.0, "the dual value is"),
+    ("certificates/nu", 15 * 3, 77.0, "leaves its ball"),     # behind the 15 pairs of the six tasks before
+    ("certificates/lambda", 1, 0.001, "the objective is"),
+    ("certificates/dual", 1, 1.0, "the dual value is"),
 ])
 def test_a_false_proof_is_refused(planted, dataset, index, value, says):
     planted("extend", "m.h5", "new.csv", "-o", "e.h5")
@@ -244,10 +247,10 @@ def test_calibrated_tasks_keep_their_probabilities(trained):
 
 
 def test_programs_that_know_no_extensions_refuse_them(trained):
-    """They would take the proof of the first tasks for one of all; those of version 4 know them."""
+    """They would take the proof of the first tasks for one of all; those of version 5 know them."""
     trained("extend", "m.h5", "c.csv", "-o", "e.h5")
     heads = [(trained.folder / name).read_bytes()[:24] for name in ("m.h5", "e.h5")]
-    assert heads == [b"coterie model\nversion 4\n"] * 2
+    assert heads == [b"coterie model\nversion 5\n"] * 2
 
 
 def classes(n=24, seed=5, names=("u", "v", "w"), task=None):

@@ -1,6 +1,6 @@
 """Probabilities and scores: what predict and evaluate print, against numpy on the same rows.
 
-Models are calibrated here by adding the group /calibration to a file of `coterie train`, as docs/model-file.md describes it: the
+Models are calibrated here by replacing the group /calibration in a file of `coterie train`, as docs/model-file.md describes it: the
 program's arithmetic is compared with another one, and what the fit of a calibration gives is not asked.
 """
 
@@ -45,9 +45,9 @@ def add_list(group, name, values, kind):
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array, file_type)
 
 
-def seal(path, version):
+def seal(path):
     body = path.read_bytes()[512:]
-    head = f"coterie model\nversion {version}\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
+    head = f"coterie model\nversion 5\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
     path.write_bytes(head.ljust(512, b"\0") + body)
 
 
@@ -63,11 +63,12 @@ def isotonic(score, probability):
     return {"kind": "isotonic", "slope": 1.0, "offset": 0.0, "score": score, "probability": probability}
 
 
-def calibrate(path, calibrations, version=4):
-    """Adds the calibrations, one per task, to a model file; the version and the checksum are made to match."""
+def calibrate(path, calibrations):
+    """Puts the calibrations, one per task, into a model file; the checksum is made to match."""
     with h5py.File(path, "r+", libver=("v108", "v108")) as file:
         properties = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
         properties.set_obj_track_times(False)
+        del file["calibration"]
         group = h5py.h5g.create(file.id, b"calibration", gcpl=properties)
         add_list(group, "kind", [c["kind"] for c in calibrations], "text")
         add_list(group, "slope", [c["slope"] for c in calibrations], "real")
@@ -75,7 +76,7 @@ def calibrate(path, calibrations, version=4):
         add_list(group, "knot_offsets", np.cumsum([0] + [len(c["score"]) for c in calibrations]), "whole")
         add_list(group, "knot_score", [x for c in calibrations for x in c["score"]], "real")
         add_list(group, "knot_probability", [p for c in calibrations for p in c["probability"]], "real")
-    seal(path, version)
+    seal(path)
 
 
 # The same arithmetic in numpy.
@@ -252,24 +253,22 @@ def test_the_proof_does_not_depend_on_the_calibration(binary):
     assert calibrated == plain
 
 
-@pytest.mark.parametrize("calibrations, version, finding", [
-    (BINARY, 1, "its contents are not those of version 1"),
-    (BINARY[:2], 2, "/calibration/kind has 2 values, not 3"),
-    ([*BINARY[:2], platt(-1.0, 0.0)], 2, "task 'c' has a sigmoid that is not one of a slope >= 0"),
-    ([*BINARY[:2], platt(math.nan, 0.0)], 2, "task 'c' has a sigmoid that is not one of a slope >= 0"),
-    ([*BINARY[:2], {**platt(2.0, 0.0), "kind": "none"}], 2, "task 'c' has a sigmoid that nothing uses"),
-    ([uncalibrated()] * 3, 2, "its contents are not those of version 2"),
-    ([*BINARY[:2], {**platt(1.0, 0.0), "kind": "magic"}], 2, "/calibration/kind is unknown"),
-    ([*BINARY[:2], isotonic([0.0, 0.0], [0.1, 0.2])], 2, "task 'c' has knots whose scores do not increase"),
-    ([*BINARY[:2], isotonic([0.0, 1.0], [0.3, 0.2])], 2, "task 'c' has knots whose probabilities fall, or leave [0, 1]"),
-    ([*BINARY[:2], isotonic([0.0, 1.0], [0.3, 1.2])], 2, "task 'c' has knots whose probabilities fall, or leave [0, 1]"),
-    ([*BINARY[:2], isotonic([], [])], 2, "task 'c' has 0 scores and 0 probabilities as knots"),
-    ([*BINARY[:2], isotonic([0.0], [])], 2, "/calibration/knot_probability has 3 values, not 4"),
+@pytest.mark.parametrize("calibrations, finding", [
+    (BINARY[:2], "/calibration/kind has 2 values, not 3"),
+    ([*BINARY[:2], platt(-1.0, 0.0)], "/calibration/slope[2] is -1, not a number >= 0"),
+    ([*BINARY[:2], platt(math.nan, 0.0)], "/calibration/slope[2] is nan, not a number >= 0"),
+    ([*BINARY[:2], {**platt(2.0, 0.0), "kind": "none"}], "task 'c' has a sigmoid that nothing uses"),
+    ([*BINARY[:2], {**platt(1.0, 0.0), "kind": "magic"}], "/calibration/kind is unknown"),
+    ([*BINARY[:2], isotonic([0.0, 0.0], [0.1, 0.2])], "task 'c' has knots whose scores do not increase"),
+    ([*BINARY[:2], isotonic([0.0, 1.0], [0.3, 0.2])], "task 'c' has knots whose probabilities fall"),
+    ([*BINARY[:2], isotonic([0.0, 1.0], [0.3, 1.2])], "/calibration/knot_probability[4] is 1.2, not from 0 to 1"),
+    ([*BINARY[:2], isotonic([], [])], "the calibration of task 'c' is isotonic, with 0 knots"),
+    ([*BINARY[:2], isotonic([0.0], [])], "/calibration/knot_probability has 3 values, not 4"),
 ])
-def test_unsound_calibrations_are_refused(binary, calibrations, version, finding):
+def test_unsound_calibrations_are_refused(binary, calibrations, finding):
     path = binary.folder / "bad.h5"
     path.write_bytes((binary.folder / "plain.h5").read_bytes())
-    calibrate(path, calibrations, version)
+    calibrate(path, calibrations)
     refused = binary("predict", "bad.h5", "new.csv", code=2)
     assert f"error: bad.h5: is damaged: {finding}" in refused.err and refused.out == ""
 

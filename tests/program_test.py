@@ -394,7 +394,7 @@ def test_other_languages_can_read_the_model(trained):
     with h5py.File(trained.folder / "m.h5") as file:
         assert list(file["tasks/name"].asstr()[:]) == ["a", "b"]
         assert file["tasks/theta"][:].tolist() == [task["theta"] for task in document["tasks"]]
-        assert file["certificate/primal"][()] == document["objective"]
+        assert file["certificates/primal"][0] == document["objective"]
 
 
 def test_verify_agrees_with_a_sound_model(trained):
@@ -428,7 +428,7 @@ def forge(path, change):
     body = bytearray(bytes_before[512:])
     offset, value = place
     body[offset - 512:offset - 512 + len(value)] = value
-    head = f"coterie model\nversion 4\nbytes {len(body)}\ncrc32 {zlib.crc32(bytes(body)):08x}\n".encode()
+    head = f"coterie model\nversion 5\nbytes {len(body)}\ncrc32 {zlib.crc32(bytes(body)):08x}\n".encode()
     path.write_bytes(head.ljust(512, b"\0") + bytes(body))
 
 
@@ -438,8 +438,8 @@ def real_at(dataset, index, value):
 
 
 @pytest.mark.parametrize("path, index, value, finding", [
-    ("certificate/primal", 0, 1.0, "objective"),
-    ("certificate/dual", 0, 9.0, "dual"),
+    ("certificates/primal", 0, 1.0, "objective"),
+    ("certificates/dual", 0, 9.0, "dual"),
     ("tasks/bias", 0, 3.0, "objective"),
     ("tasks/alpha", 0, 0.77, ""),
     ("tasks/theta", 0, 0.9, ""),

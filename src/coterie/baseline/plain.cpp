@@ -27,14 +27,14 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
 }
 
 Dataset pool_tasks(const Dataset& data) {
-  Task all{"all", "-1", "1", {}, {}};
+  Task all{{"all", "-1", "1", ""}, {}, {}};
   std::vector<double> y;
   for (const Task& task : data.tasks) {
     all.rows.insert(all.rows.end(), task.rows.begin(), task.rows.end());
     y.insert(y.end(), task.y.begin(), task.y.end());
   }
   all.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
-  return {data.X, data.features, {std::move(all)}, {}, Casting::binary};
+  return {data.X, data.features, {std::move(all)}, {}, Casting::binary, {}};
 }
 
 }  // namespace coterie

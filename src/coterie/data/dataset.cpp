@@ -105,9 +105,9 @@ void check_both_classes(const std::vector<Part>& parts, const Samples& samples) 
 }
 
 // y = -1 on the rows of one list and +1 on the other's, rows increasing.
-Task make_task(std::string name, std::string negative, std::string positive,
+Task make_task(const Part& part, const std::string& negative, const std::string& positive,
                const std::vector<Index>& minus, const std::vector<Index>& plus) {
-  Task task{std::move(name), std::move(negative), std::move(positive), {}, {}};
+  Task task{{"", negative, positive, part.name}, {}, {}};
   task.rows.reserve(minus.size() + plus.size());
   task.y.resize(static_cast<Index>(minus.size() + plus.size()));
   auto a = minus.begin(), b = plus.begin();
@@ -120,19 +120,16 @@ Task make_task(std::string name, std::string negative, std::string positive,
 }
 
 void add_pairs(const Part& part, const Samples& samples, std::vector<Task>& tasks) {
-  const std::string prefix = part.name.empty() ? "" : part.name + ":";
   for (std::size_t i = 0; i < part.present.size(); ++i) {
     for (std::size_t j = i + 1; j < part.present.size(); ++j) {
       const Index a = part.present[i], b = part.present[j];
-      const std::string &minus = samples.labels[a], &plus = samples.labels[b];
       tasks.push_back(
-          make_task(prefix + minus + "|" + plus, minus, plus, part.rows[a], part.rows[b]));
+          make_task(part, samples.labels[a], samples.labels[b], part.rows[a], part.rows[b]));
     }
   }
 }
 
 void add_rests(const Part& part, const Samples& samples, std::vector<Task>& tasks) {
-  const std::string prefix = part.name.empty() ? "" : part.name + ":";
   for (const Index k : part.present) {
     std::vector<Index> rest;
     for (const Index other : part.present) {
@@ -140,8 +137,31 @@ void add_rests(const Part& part, const Samples& samples, std::vector<Task>& task
       rest.insert(rest.end(), part.rows[other].begin(), part.rows[other].end());
     }
     std::ranges::sort(rest);
-    const std::string& name = samples.labels[k];
-    tasks.push_back(make_task(prefix + name + "|rest", "rest", name, rest, part.rows[k]));
+    tasks.push_back(make_task(part, "rest", samples.labels[k], rest, part.rows[k]));
+  }
+}
+
+// The name of a class or part within that of a task.
+std::string quoted(const std::string& name) {
+  if (name.find_first_of("|:\"") == name.npos) return name;
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
+}
+
+std::string name_of(const TaskId& task, Casting casting, bool in_quotes) {
+  const auto show = [&](const std::string& name) { return in_quotes ? quoted(name) : name; };
+  if (casting == Casting::binary) return task.part.empty() ? "all" : task.part;
+  const std::string prefix = task.part.empty() ? "" : show(task.part) + ":";
+  return casting == Casting::one_vs_one ? prefix + show(task.negative) + "|" + show(task.positive)
+                                        : prefix + show(task.positive) + "|rest";
+}
+
+void name_tasks(Dataset& data) {
+  for (const bool in_quotes : {false, true}) {
+    std::unordered_set<std::string> names;
+    for (Task& task : data.tasks) names.insert(task.name = name_of(task, data.casting, in_quotes));
+    if (names.size() == data.tasks.size()) return;
   }
 }
 
@@ -182,8 +202,7 @@ bool Samples::operator==(const Samples& other) const {
 }
 
 bool Task::operator==(const Task& other) const {
-  return name == other.name && negative == other.negative && positive == other.positive &&
-         rows == other.rows && same(y, other.y);
+  return TaskId::operator==(other) && rows == other.rows && same(y, other.y);
 }
 
 bool Dataset::operator==(const Dataset& other) const {
@@ -235,13 +254,15 @@ Dataset cast_into_tasks(Samples samples, Casting casting) {
       add_rests(part, samples, data.tasks);
     } else {
       const Index a = part.present[0], b = part.present[1];
-      data.tasks.push_back(make_task(part.name.empty() ? "all" : part.name, samples.labels[a],
-                                     samples.labels[b], part.rows[a], part.rows[b]));
+      data.tasks.push_back(
+          make_task(part, samples.labels[a], samples.labels[b], part.rows[a], part.rows[b]));
     }
   }
+  name_tasks(data);
   if (casting != Casting::binary) data.classes = names_of(present, samples);
   data.X = std::move(samples.X);
   data.features = std::move(samples.features);
+  data.columns = std::move(samples.columns);
   return data;
 }
 

@@ -9,6 +9,13 @@
 
 namespace coterie {
 
+// Names of the columns that labels and tasks were read from. Empty where there is none, as in formats without names of columns; so tables
+// are equal whatever these are.
+struct ColumnNames {
+  std::string label, task;
+  bool operator==(const ColumnNames&) const = default;
+};
+
 // A table of labelled rows, before it is cast into binary tasks.
 struct Samples {
   Matrix X;                           // one row per sample
@@ -17,15 +24,22 @@ struct Samples {
   std::vector<std::string> labels;    // sorted: numbers by value before other text
   std::vector<Index> task;            // per row an index into `tasks`; empty: no task column
   std::vector<std::string> tasks;     // in order of first appearance
+  ColumnNames columns;
   bool operator==(const Samples& other) const;
 };
 
-// One binary problem: rows of the shared matrix X and their labels.
-struct Task {
-  std::string name;
+// Which task it is. Only users read its name: what it is about is said by the other members.
+struct TaskId {
+  std::string name;                // all different
   std::string negative, positive;  // label names of y = -1 and y = +1
-  std::vector<Index> rows;         // into Dataset::X
-  Vector y;                        // -1 or +1, one per row
+  std::string part;                // value of the task column; empty when there is none
+  bool operator==(const TaskId&) const = default;
+};
+
+// One binary problem: rows of the shared matrix X and their labels.
+struct Task : TaskId {
+  std::vector<Index> rows;  // into Dataset::X
+  Vector y;                 // -1 or +1, one per row
   Index size() const { return static_cast<Index>(rows.size()); }
   bool operator==(const Task& other) const;
 };
@@ -39,6 +53,7 @@ struct Dataset {
   std::vector<Task> tasks;
   std::vector<std::string> classes;  // behind one_vs_one and one_vs_rest; empty for binary
   Casting casting = Casting::binary;
+  ColumnNames columns;
   bool operator==(const Dataset& other) const;
 };
 
@@ -48,6 +63,7 @@ std::optional<Casting> casting_from(const std::string& text);
 // Makes tasks of the samples. Binary: one task per value of the task column (or a single task "all"); labels in the
 // order of Samples::labels, the second is +1. one_vs_one: a task "a|b" per pair of classes, y = +1 for b (within
 // every value of the task column, if there is one: "task:a|b"). one_vs_rest: a task "a|rest" per class, y = +1 for a.
+// Where two tasks would then be called the same, as names of classes hold '|' or ':', such names stand in quotes: a|"b|c".
 // Classes and tasks without rows are left out, and so are pairs of which a task lacks a class; a task with a single
 // class is an error.
 // Takes the samples by value to move X, not copy it.

@@ -119,6 +119,30 @@ TEST(Casting, OneVsRestHasOneTaskPerClass) {
   EXPECT_EQ(data.tasks[1].y, (Vector(3) << -1, -1, 1).finished());
 }
 
+// Names are for users: two tasks never share one, and what they are about is said by the other members.
+TEST(Casting, TasksSayWhatTheyAreAbout) {
+  const auto names = [](const Samples& samples, Casting casting) {
+    const Dataset data = cast_into_tasks(samples, casting);
+    check_dataset(data);
+    std::vector<std::string> all;
+    for (const Task& task : data.tasks) all.push_back(task.name);
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  const Samples clear = make_samples({"a", "b|c", "d"}, {0, 1, 2}, {"s:t"}, {0, 0, 0});
+  EXPECT_EQ(names(clear, Casting::one_vs_one), (Names{"s:t:a|b|c", "s:t:a|d", "s:t:b|c|d"}));
+  const Dataset data = cast_into_tasks(clear, Casting::one_vs_one);
+  EXPECT_EQ(data.tasks[0].negative, "a");
+  EXPECT_EQ(data.tasks[0].positive, "b|c");
+  EXPECT_EQ(data.tasks[0].part, "s:t");
+  EXPECT_EQ(names(make_samples({"a", "a|b", "b|c", "c"}, {0, 1, 2, 3}), Casting::one_vs_one),
+            (Names{"a|\"a|b\"", "a|\"b|c\"", "a|c", "\"a|b\"|\"b|c\"", "\"a|b\"|c", "\"b|c\"|c"}));
+  EXPECT_EQ(names(make_samples({"b", "t:b"}, {0, 1, 0, 1}, {"s", "s:t"}, {0, 0, 1, 1}),
+                  Casting::one_vs_rest),
+            (Names{"s:b|rest", "s:\"t:b\"|rest", "\"s:t\":b|rest", "\"s:t\":\"t:b\"|rest"}));
+  EXPECT_EQ(cast_into_tasks(make_samples({"0", "1"}, {0, 1}), Casting::binary).tasks[0].part, "");
+}
+
 TEST(Casting, UnusedClassesAreLeftOut) {
   const Dataset data = cast_into_tasks(make_samples({"a", "b", "c"}, {2, 0}), Casting::one_vs_rest);
   EXPECT_EQ(data.classes, (std::vector<std::string>{"a", "c"}));
@@ -179,7 +203,7 @@ TEST(CheckDataset, ErrorsNameTheTask) {
   EXPECT_EQ(broken([](Dataset& d) { d.tasks.push_back(d.tasks[0]); }),
             "two tasks are called 'all'; give each its own name.");
   EXPECT_EQ(broken([](Dataset& d) {
-              d.tasks.push_back({"t", "0", "1", {}, {}});
+              d.tasks.push_back({{"t", "0", "1", ""}, {}, {}});
             }),
             "task 't' has no rows; leave it out.");
   EXPECT_EQ(broken([](Dataset& d) { d.tasks.clear(); }),

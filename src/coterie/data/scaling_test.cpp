@@ -57,7 +57,7 @@ TEST(Scaling, OtherRowsDoNotMatter) {
 TEST(Scaling, DatasetUsesTheUnionOfItsRows) {
   Dataset data;
   data.X = random_matrix(6, 2);
-  data.tasks = {{"s", "0", "1", {4, 1}, {}}, {"t", "0", "1", {1, 2}, {}}};
+  data.tasks = {{{"s", "0", "1", "s"}, {4, 1}, {}}, {{"t", "0", "1", "t"}, {1, 2}, {}}};
   EXPECT_EQ(rows_used(data), (std::vector<Index>{1, 2, 4}));
   EXPECT_EQ(learn_scaling(Scaling::Kind::minmax, data),
             learn_scaling(Scaling::Kind::minmax, data.X, {1, 2, 4}));

@@ -175,6 +175,7 @@ Samples select_rows(const Samples& samples, const std::vector<Index>& rows) {
   selected.features = samples.features;
   selected.labels = samples.labels;
   selected.tasks = samples.tasks;
+  selected.columns = samples.columns;
   for (const Index row : rows) {
     if (!samples.label.empty()) selected.label.push_back(samples.label[row]);
     if (!samples.task.empty()) selected.task.push_back(samples.task[row]);

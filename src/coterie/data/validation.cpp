@@ -12,15 +12,6 @@ namespace coterie {
 
 namespace {
 
-// The value of the task column behind a task; empty when there is none.
-std::string part_of(const Task& task, Casting casting) {
-  if (casting == Casting::binary) return task.name == "all" ? "" : task.name;
-  const std::string classes = casting == Casting::one_vs_one ? task.negative + "|" + task.positive
-                                                             : task.positive + "|rest";
-  const std::string before = task.name.substr(0, task.name.size() - classes.size());
-  return before.substr(0, before.size() - (before.empty() ? 0 : 1));  // "part:"
-}
-
 void check_table(const Dataset& data, const Samples& rows) {
   if (rows.X.rows() == 0)
     throw InputError("`validation` has no rows; there is nothing to judge on.");
@@ -44,16 +35,15 @@ double side_of(const Task& task, Casting casting, const std::string& label) {
 Validated with_validation(const Dataset& data, const Samples& rows) {
   check_table(data, rows);
   std::map<std::string, std::vector<std::size_t>> tasks_of;  // by part
-  for (std::size_t t = 0; t < data.tasks.size(); ++t)
-    tasks_of[part_of(data.tasks[t], data.casting)].push_back(t);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) tasks_of[data.tasks[t].part].push_back(t);
 
   std::vector<std::vector<Index>> added(data.tasks.size());
   std::vector<std::vector<double>> sides(data.tasks.size());
   for (Index i = 0; i < rows.X.rows(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const std::string& label = rows.labels[static_cast<std::size_t>(rows.label[k])];
-    std::string part = rows.task.empty() ? "" : rows.tasks[static_cast<std::size_t>(rows.task[k])];
-    if (part == "all" && !tasks_of.contains(part)) part.clear();
+    const std::string part =
+        rows.task.empty() ? "" : rows.tasks[static_cast<std::size_t>(rows.task[k])];
     const auto found = tasks_of.find(part);
     if (found == tasks_of.end())
       throw InputError(

@@ -1,5 +1,7 @@
 #include "coterie/front/files.hpp"
 
+#include <utility>
+
 namespace coterie {
 
 Dataset read_dataset(const std::vector<std::string>& paths, const TableOptions& columns,
@@ -11,8 +13,20 @@ Dataset read_dataset(const std::string& path, const TableOptions& columns, Casti
   return read_dataset(std::vector<std::string>{path}, columns, casting);
 }
 
+Dataset read_dataset(const std::vector<std::string>& paths, const Model& model,
+                     TableOptions columns) {
+  columns.features = model.features;
+  columns.trained = model.columns;
+  return read_dataset(paths, columns, model.casting);
+}
+
+Dataset read_dataset(const std::string& path, const Model& model, TableOptions columns) {
+  return read_dataset(std::vector<std::string>{path}, model, std::move(columns));
+}
+
 Samples read_rows(const std::string& path, const Model& model, TableOptions columns) {
   columns.features = model.features;
+  columns.trained = model.columns;
   columns.label_required = false;
   return read_samples({path}, columns);
 }

@@ -15,6 +15,11 @@ Dataset read_dataset(const std::vector<std::string>& paths, const TableOptions& 
 Dataset read_dataset(const std::string& path, const TableOptions& columns = {},
                      Casting casting = Casting::binary);
 
+// Labelled tasks for verify and extend: features, columns of labels and tasks, and casting are those of the model, unless given.
+Dataset read_dataset(const std::vector<std::string>& paths, const Model& model,
+                     TableOptions columns = {});
+Dataset read_dataset(const std::string& path, const Model& model, TableOptions columns = {});
+
 // Rows for predict and evaluate, with the columns that the model needs. Labels are read where they are there.
 Samples read_rows(const std::string& path, const Model& model, TableOptions columns = {});
 

@@ -1,13 +1,17 @@
 // The verbs, each against the pieces it is made of.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/planted.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/front/extend.hpp"
+#include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/math/parallel.hpp"
@@ -209,7 +213,7 @@ TEST(Front, MemoryOfPairsCountsForEveryThread) {
   const Dataset data = planted_data(40);
   const coterie::Run run{.threads = 2, .memory_bytes = 1e9};
   const MemoryPlan plan = plan_fit(data, small, run);
-  EXPECT_EQ(plan.pairs, 8.0 * 780 * (6 * 3 + 12));
+  EXPECT_EQ(plan.pairs, 8.0 * 780 * (5 * 3 + 16));
   EXPECT_EQ(kernels_beside(plan, 1000, {.threads = 1}), plan.kernels - 1000);
   if (thread_count(2) < 2) GTEST_SKIP() << "needs two cores";
   EXPECT_EQ(kernels_beside(plan, 1000, run), plan.kernels - 1000 - plan.pairs);
@@ -292,6 +296,30 @@ TEST(Front, NewTasksGetProbabilitiesOfTheirOwn) {
   coterie::Run tight = run;
   tight.memory_bytes = 1e6;
   EXPECT_THROW(extend(model, added, {}, tight), InputError);
+}
+
+TEST(Front, ModelsKnowTheColumnsOfTheirTable) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("coterie_front_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string table = folder / "d.csv", file = folder / "m.h5";
+  {
+    std::ofstream out(table);
+    out << "f1,f2,target,site\n";
+    for (int i = 0; i < 24; ++i)
+      out << (i % 2 == 0 ? 1.5 : -1) + 0.1 * (i % 5) << ',' << i % 3 << ','
+          << (i % 2 == 0 ? "yes" : "no") << ',' << (i % 4 < 2 ? "a" : "b") << '\n';
+  }
+  const Dataset data = read_dataset(table, {.label = "target", .task = "site"});
+  save(train(data, small), file);
+  const Model model = load(file);
+  EXPECT_EQ(model.columns, (ColumnNames{"target", "site"}));
+  EXPECT_EQ(read_dataset(table, model), data);
+  EXPECT_TRUE(verify(model, read_dataset(table, model)).holds());
+  const Evaluation e = evaluate(model, read_rows(table, model));
+  EXPECT_EQ(e.n, 24);
+  EXPECT_EQ(e.errors, 0);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Front, DatasetsFromNumbersAtHand) {

@@ -93,9 +93,8 @@ void check_selection(const SelectSettings& how) {
   if (how.hold_out && how.validation)
     throw InputError("`hold_out` and `validation` are both given; choose one.");
   const std::vector<Kernel> kernels = settings.kernels.list();
-  if (how.validation && std::ranges::any_of(kernels, [](const Kernel& kernel) {
-        return kernel.kind == Kernel::Kind::precomputed;
-      }))
+  if (how.validation &&
+      std::ranges::any_of(kernels, [](const Kernel& kernel) { return kernel.is_precomputed(); }))
     throw InputError(
         "`validation`: precomputed kernels have no values for its rows. Use `folds` or `hold_out`, "
         "or other `kernels`.");

@@ -60,6 +60,7 @@ class CsvTable {
     sort_labels(samples.labels, samples.label);
     samples.task = std::move(task_);
     samples.tasks = tasks_.names();
+    samples.columns = {has_label_ ? label_column_ : "", has_task_ ? task_column_ : ""};
     return samples;
   }
 
@@ -69,6 +70,8 @@ class CsvTable {
   void choose_features(const LineReader& reader, const Header& header);
   void require_column(const LineReader& reader, const Header& header, const std::string& name,
                       const std::string& option) const;
+  std::string column_for(const Header& header, const std::optional<std::string>& given,
+                         const std::string& trained, const std::string& usual) const;
   void make_room(const LineReader& reader);
   double bytes_of_row() const;
   void read_row(const LineReader& reader, const Header& header);
@@ -81,7 +84,7 @@ class CsvTable {
   bool several_files_;
   std::string first_path_;
   bool has_label_ = false, has_task_ = false;
-  std::string task_column_;
+  std::string label_column_, task_column_;
   std::vector<Column> columns_;  // of the current file
   std::vector<std::string> features_;
   std::unique_ptr<RowBuffer> rows_;
@@ -105,24 +108,38 @@ void CsvTable::require_column(const LineReader& reader, const Header& header,
                                show(name), option, list_names(header.names, 8), hint));
 }
 
+// The column that is asked for, or that of the model, or the usual one: where a table lacks the model's, but has a column of the usual
+// name that is no feature.
+std::string CsvTable::column_for(const Header& header, const std::optional<std::string>& given,
+                                 const std::string& trained, const std::string& usual) const {
+  if (given) return *given;
+  const bool has_usual = header.has(usual) && !contains(options_.features, usual);
+  return trained.empty() || (!header.has(trained) && has_usual) ? usual : trained;
+}
+
 void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
   for (const std::string& name : options_.drop) require_column(reader, header, name, "`drop`");
-  if (options_.label_required) require_column(reader, header, options_.label, "`label`");
+  label_column_ = column_for(header, options_.label, options_.trained.label, "label");
+  task_column_ = column_for(header, options_.task, options_.trained.task, "task");
+  if (options_.label_required)
+    require_column(reader, header, label_column_,
+                   options_.label || options_.trained.label.empty()
+                       ? "`label`"
+                       : "the model (unless `label` names another)");
   if (options_.task) require_column(reader, header, *options_.task, "`task`");
   const auto dropped = [&](const std::string& name) { return contains(options_.drop, name); };
-  if (options_.label_required && dropped(options_.label)) {
+  if (options_.label_required && dropped(label_column_)) {
     throw InputError(
         fmt::format("column '{}' holds the labels, but `drop` names it. Take it out of `drop`.",
-                    options_.label));
+                    label_column_));
   }
-  const bool has_label = header.has(options_.label) && !dropped(options_.label);
-  task_column_ = options_.task.value_or("task");
+  const bool has_label = header.has(label_column_) && !dropped(label_column_);
   const bool has_task = header.has(task_column_) && !dropped(task_column_) &&
                         !contains(options_.features, task_column_);
 
   columns_.assign(header.names.size(), {});
   for (std::size_t c = 0; c < header.names.size(); ++c) {
-    if (has_label && header.names[c] == options_.label) columns_[c].role = Role::label;
+    if (has_label && header.names[c] == label_column_) columns_[c].role = Role::label;
     if (has_task && header.names[c] == task_column_) columns_[c].role = Role::task;
   }
   if (!rows_) {
@@ -140,7 +157,7 @@ void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
         fmt::format("{} has a column '{}' but {} has none. All files need the same columns.", with,
                     name, without));
   };
-  compare(has_label, has_label_, options_.label);
+  compare(has_label, has_label_, label_column_);
   compare(has_task, has_task_, task_column_);
   find_features(reader, header);
 }
@@ -151,7 +168,7 @@ void CsvTable::choose_features(const LineReader& reader, const Header& header) {
   std::unordered_set<std::string> seen;
   for (const std::string& name : features_) {
     require_column(reader, header, name, "`features`");
-    const bool used = (has_label_ && name == options_.label) || contains(options_.drop, name);
+    const bool used = (has_label_ && name == label_column_) || contains(options_.drop, name);
     if (used || !seen.insert(name).second) {
       throw InputError(
           fmt::format("`features` names column '{}', which is {}. Take it out of one place.", name,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -287,7 +288,7 @@ std::string Hdf5Reader::text(const std::string& path) const {
 Index Hdf5Reader::length(const std::string& path) const {
   const auto found = arrays_.find(path);
   if (found == arrays_.end()) throw InputError(fmt::format("{} is missing", path));
-  if (found->second.shape.size() != 1) throw InputError(fmt::format("{} is not a list", path));
+  if (found->second.shape.empty()) throw InputError(fmt::format("{} is not a list", path));
   return static_cast<Index>(found->second.shape[0]);
 }
 
@@ -322,6 +323,56 @@ Matrix Hdf5Reader::matrix(const std::string& path) const {
   Matrix values(static_cast<Index>(array.shape[0]), static_cast<Index>(array.shape[1]));
   copy(array.bytes, values.data());
   return values;
+}
+
+void Hdf5Reader::rename(const std::string& from, const std::string& to) {
+  auto node = arrays_.extract(from);
+  if (node.empty()) return;
+  node.key() = to;
+  arrays_.insert(std::move(node));
+}
+
+void Hdf5Reader::join(const std::vector<std::string>& parts, const std::string& to) {
+  std::vector<Array> found;
+  for (const std::string& path : parts)
+    if (const auto place = arrays_.find(path); place != arrays_.end())
+      found.push_back(place->second);
+  if (found.empty()) return;
+  Array joined = found.front();
+  joined.shape.resize(std::max<std::size_t>(joined.shape.size(), 1), 1);
+  joined.shape[0] = 0;
+  for (const Array& part : found) joined.element = std::max(joined.element, part.element);
+  std::string bytes;
+  for (const Array& part : found) {
+    const bool fits = part.type == joined.type &&
+                      std::max<std::size_t>(part.shape.size(), 1) == joined.shape.size() &&
+                      (part.shape.size() < 2 || part.shape[1] == joined.shape[1]);
+    if (!fits) throw InputError(fmt::format("{} and {} do not fit together", parts.front(), to));
+    joined.shape[0] += part.shape.empty() ? 1 : part.shape[0];
+    for (std::size_t i = 0; i < part.bytes.size(); i += part.element) {
+      bytes += part.bytes.substr(i, part.element);
+      bytes.append(joined.element - part.element, '\0');
+    }
+  }
+  put(to, std::move(joined), std::move(bytes));
+}
+
+void Hdf5Reader::put(const std::string& path, const std::vector<Index>& values) {
+  std::string bytes(8 * values.size(), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  put(path, {Array::Type::integer, 8, {values.size()}, {}}, std::move(bytes));
+}
+
+void Hdf5Reader::put(const std::string& path, const Vector& values) {
+  const auto count = static_cast<std::size_t>(values.size());
+  std::string bytes(8 * count, '\0');
+  if (count > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  put(path, {Array::Type::real, 8, {count}, {}}, std::move(bytes));
+}
+
+void Hdf5Reader::put(const std::string& path, Array array, std::string bytes) {
+  array.bytes = made_.emplace_back(std::move(bytes));
+  arrays_[path] = std::move(array);
 }
 
 }  // namespace coterie::detail

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ inline constexpr std::size_t kSmallestText = 8;  // bytes of a text in a file, a
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(std::string_view file);  // which must outlive the reader
+  Hdf5Reader(const Hdf5Reader&) = delete;
+  Hdf5Reader& operator=(const Hdf5Reader&) = delete;
 
   bool has(const std::string& path) const;
 
@@ -34,13 +37,20 @@ class Hdf5Reader {
   Index integer(const std::string& path) const;
   std::string text(const std::string& path) const;
 
-  // The length of a list, and lists of a given length.
+  // The length of a list or the rows of a matrix, and lists of a given length.
   Index length(const std::string& path) const;
   Vector reals(const std::string& path, Index length) const;
   std::vector<Index> integers(const std::string& path, Index length) const;
   std::vector<std::string> texts(const std::string& path, Index length) const;
 
   Matrix matrix(const std::string& path) const;
+
+  // What a file of another layout would hold: an array under another name; arrays joined along their first side, a single value being a
+  // list of one; and a list. Those that are not there are left out.
+  void rename(const std::string& from, const std::string& to);
+  void join(const std::vector<std::string>& parts, const std::string& to);
+  void put(const std::string& path, const std::vector<Index>& values);
+  void put(const std::string& path, const Vector& values);
 
  private:
   struct Array {
@@ -53,7 +63,10 @@ class Hdf5Reader {
   friend class Hdf5Parser;
   const Array& find(const std::string& path, Array::Type type, std::size_t rank) const;
 
+  void put(const std::string& path, Array array, std::string bytes);
+
   std::map<std::string, Array> arrays_;  // by path
+  std::deque<std::string> made_;         // bytes that are not in the file
 };
 
 }  // namespace coterie::detail

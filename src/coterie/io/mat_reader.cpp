@@ -367,10 +367,9 @@ class MatTableReader {
           "no variable is called {}; the file holds {}. Rename the one with the features.",
           join_or(feature_variables), mat_.contents()));
     }
-    const bool label_named = options.label != TableOptions().label;
-    Y_ = label_named && options.label_required
-             ? mat_.find_exactly(options.label, "`label`")
-             : mat_.find(label_named ? Names{options.label} : label_variables, "labels",
+    Y_ = options.label && options.label_required
+             ? mat_.find_exactly(*options.label, "`label`")
+             : mat_.find(options.label ? Names{*options.label} : label_variables, "labels",
                          "Choose one with `label`.");
     if (Y_ == nullptr && options.label_required) {
       mat_.fail(

@@ -41,17 +41,6 @@ std::string user_block(const Frame& frame) {
   return block;
 }
 
-// The oldest version that has a place for all of the model, so that older programs read what they can.
-std::uint64_t version_of(const Model& model) {
-  const auto is_bounded = [](const Certificate& proof) { return proof.scale_floor == 0; };
-  if (is_bounded(model.certificate) ||
-      std::ranges::any_of(model.extensions,
-                          [&](const Extension& added) { return is_bounded(added.certificate); }))
-    return 4;
-  if (!model.settings.method->is_main()) return 3;
-  return has_calibration(model) || !model.extensions.empty() ? 2 : 1;
-}
-
 std::uint64_t crc32_of(std::string_view bytes) {
   return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
@@ -93,6 +82,7 @@ Frame read_frame(std::string_view head, std::uint64_t size, std::string_view nam
                     "to version {}. "
                     "Update the program.",
                     name, frame.version, kModelVersion));
+  if (frame.version == 0) fail_damaged(name, "there is no version 0");
   frame.bytes = take_line(rest, "bytes ", 10, name);
   frame.crc32 = take_line(rest, "crc32 ", 16, name);
   if (head.size() < kUserBlock || size - kUserBlock != frame.bytes)
@@ -162,7 +152,7 @@ std::string model_to_bytes(const Model& model) {
                     "that are allowed.",
                     bytes.size(), kLargestFile));
   const std::string_view part = std::string_view(bytes).substr(kUserBlock);
-  bytes.replace(0, kUserBlock, user_block({version_of(model), part.size(), crc32_of(part)}));
+  bytes.replace(0, kUserBlock, user_block({kModelVersion, part.size(), crc32_of(part)}));
   return bytes;
 }
 
@@ -171,10 +161,8 @@ Model model_from_bytes(std::string_view bytes, std::string_view name) {
   if (crc32_of(bytes.substr(kUserBlock)) != frame.crc32)
     fail_damaged(name, "its checksum is not that of its contents");
   try {
-    Model model = detail::read_arrays(bytes);
+    Model model = detail::read_arrays(bytes, static_cast<int>(frame.version));
     detail::check_model(model);
-    if (version_of(model) != frame.version)
-      throw InputError(fmt::format("its contents are not those of version {}", frame.version));
     return model;
   } catch (const InputError& problem) {
     std::string_view what = problem.what();  // may quote the file, whatever is in it

@@ -3,415 +3,312 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
-#include "coterie/io/model_file_check.hpp"
-#include "coterie/io/model_file_extensions.hpp"
+#include "coterie/io/model_file_fields.hpp"
+#include "coterie/io/model_file_old.hpp"
+#include "coterie/io/text.hpp"
 
 namespace coterie::detail {
 namespace {
 
-// A member of every task, as one list.
-template <typename Member>
-auto of_tasks(const Model& model, Member TaskModel::*member) {
-  if constexpr (std::is_same_v<Member, double>) {
-    Vector values(std::ssize(model.tasks));
-    for (std::size_t t = 0; t < model.tasks.size(); ++t)
-      values[static_cast<Index>(t)] = model.tasks[t].*member;
-    return values;
+constexpr std::size_t kLongestText = std::size_t{1} << 20;  // bytes
+
+// Values as a file has them: 0 and 1 for truth, names for choices, all others as they are.
+template <typename Value>
+decltype(auto) stored(const Value& value) {
+  if constexpr (std::is_enum_v<Value>)
+    return to_string(value);
+  else if constexpr (std::is_same_v<Value, bool>)
+    return Index{value};
+  else
+    return (value);
+}
+template <typename Value>
+using Stored = std::decay_t<decltype(stored(std::declval<const Value&>()))>;
+
+std::optional<Casting> choice(const std::string& text, Casting) { return casting_from(text); }
+std::optional<Claim> choice(const std::string& text, Claim) { return claim_from(text); }
+std::optional<Scaling::Kind> choice(const std::string& text, Scaling::Kind) {
+  return scaling_kind_from(text);
+}
+std::optional<Calibration::Kind> choice(const std::string& text, Calibration::Kind) {
+  return calibration_kind_from(text);
+}
+
+template <typename Value>
+void restore(Stored<Value> from, Value& value, const std::string& path) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    if (from != 0 && from != 1) throw InputError(fmt::format("{} has {}, not 0 or 1", path, from));
+    value = from == 1;
+  } else if constexpr (std::is_enum_v<Value>) {
+    const auto known = choice(from, value);
+    if (!known) throw InputError(fmt::format("{} is unknown", path));
+    value = *known;
   } else {
-    std::vector<Member> values;
-    for (const TaskModel& task : model.tasks) values.push_back(task.*member);
-    return values;
+    value = std::move(from);
   }
 }
 
-// A list of every task, one behind the other.
-std::vector<Index> joined(const Model& model, std::vector<Index> TaskModel::*member) {
-  std::vector<Index> values;
-  for (const TaskModel& task : model.tasks)
-    values.insert(values.end(), (task.*member).begin(), (task.*member).end());
-  return values;
+constexpr Index single = -1;
+
+// A value of the list at `path`, or the single one there.
+std::string place(const std::string& path, Index at) {
+  return at == single ? path : fmt::format("{}[{}]", path, at);
 }
 
-Vector joined(const Model& model, Vector TaskModel::*member) {
-  Index size = 0;
-  for (const TaskModel& task : model.tasks) size += (task.*member).size();
-  Vector values(size);
-  Index at = 0;
-  for (const TaskModel& task : model.tasks) {
-    values.segment(at, (task.*member).size()) = task.*member;
-    at += (task.*member).size();
+void check(const std::string& path, Index at, double value, const Range& range) {
+  if (!range.holds(value))
+    throw InputError(fmt::format("{} is {}, not {}", place(path, at), value, range.text()));
+}
+
+void check(const std::string& path, Index at, std::string text, Text rule) {
+  if (text.empty() && rule != Text::name) return;
+  if (text.size() > kLongestText)
+    throw InputError(fmt::format("{} is longer than {} bytes", place(path, at), kLongestText));
+  if (rule == Text::words)
+    for (char& c : text)
+      if (std::string_view("\t\n\v\f\r").find(c) != std::string_view::npos) c = ' ';
+  const std::string problem = describe_bad_name(text);
+  if (!problem.empty()) throw InputError(fmt::format("{} {}", place(path, at), problem));
+}
+
+template <typename Value>
+void check(const std::string&, Index, const Value&, OneOfAFew) {}
+
+template <typename List, typename Rule>
+void check_all(const std::string& path, const List& list, const Rule& rule, Index at = 0) {
+  for (const auto& value : list) check(path, at++, value, rule);
+}
+
+void check_length(std::string_view path, Index found, Index wanted) {
+  if (found != wanted)
+    throw InputError(fmt::format("{} has {} values, not {}", path, found, wanted));
+}
+
+template <typename List>
+Index length_of(const List& list) {
+  if constexpr (requires { list.rows(); })
+    return list.rows();
+  else
+    return std::ssize(list);
+}
+
+enum class Mode { write, read, check };
+
+template <Mode mode>
+class Pass {
+ public:
+  static constexpr bool reads = mode == Mode::read;
+  static constexpr bool writes = mode == Mode::write;
+  using File = std::conditional_t<reads, const Hdf5Reader, Hdf5Writer>;
+
+  // `is_old`: what the file lacks stays as it is.
+  explicit Pass(File* file, bool is_old = false) : file_(file), is_old_(is_old) {}
+
+  void group(const std::string& path) {
+    if constexpr (writes) file_->add_group(path);
   }
-  return values;
-}
 
-// Where the list of each item begins in the joined list; the last number is the end.
-template <typename Items, typename Size>
-std::vector<Index> offsets_of(const Items& items, Size size) {
-  std::vector<Index> offsets = {0};
-  for (const auto& item : items) offsets.push_back(offsets.back() + size(item));
-  return offsets;
-}
-
-void check_offsets(const std::vector<Index>& offsets, Index end, std::string_view path) {
-  if (offsets.front() != 0 || offsets.back() != end || !std::ranges::is_sorted(offsets))
-    throw InputError(fmt::format("{} does not run from 0 to {}", path, end));
-}
-
-// Those of other methods than coterie came with version 3; models of coterie do without.
-bool is_of_methods(std::string_view name) {
-  return name == "method" || name == "parameters" || name == "loss" || name == "map";
-}
-
-void write_settings(Hdf5Writer& file, const Settings& settings) {
-  file.add_group("/settings");
-  visit_fields(settings, [&](const std::string& name, const auto& value, const auto&...) {
-    if (is_of_methods(name) && settings.method->is_main()) return;
-    using Value = std::decay_t<decltype(value)>;
-    if constexpr (std::is_arithmetic_v<Value>)
-      file.add("/settings/" + name, value);
-    else
-      file.add("/settings/" + name, text_of(value));
-  });
-}
-
-Settings read_settings(const Hdf5Reader& file) {
-  Settings settings;
-  visit_fields(settings, [&](const std::string& name, auto& value, const char*, const char* rule) {
-    using Value = std::decay_t<decltype(value)>;
-    const std::string path = "/settings/" + name;
-    if (is_of_methods(name) && !file.has("/settings/method")) return;
-    if constexpr (std::is_same_v<Value, double>)
-      value = file.real(path);
-    else if constexpr (std::is_same_v<Value, Index>)
-      value = file.integer(path);
-    else {
-      const std::string text = file.text(path);
-      check_text(text, "setting " + name);
-      read_field(name, text, rule, value);
+  // A single value, a list or a matrix. Returns whether it is there.
+  template <typename Value, typename Rule>
+  bool value(const std::string& path, Value& value, const Rule& rule, Index length = any_length) {
+    using Plain = std::remove_const_t<Value>;
+    constexpr bool is_single =
+        std::is_arithmetic_v<Plain> || std::is_enum_v<Plain> || std::is_same_v<Plain, std::string>;
+    if (lacks(path)) return false;
+    if constexpr (writes) {
+      file_->add(path, stored(value));
+    } else if constexpr (reads) {
+      if constexpr (is_single)
+        restore(read_single<Stored<Plain>>(path), value, path);
+      else if constexpr (std::is_same_v<Plain, Matrix>)
+        value = file_->matrix(path);
+      else
+        value = read_list<Plain>(path, file_->length(path));
+    } else if constexpr (is_single) {
+      check(path, single, value, rule);
+    } else {
+      if (length != any_length) check_length(path, length_of(value), length);
+      if constexpr (std::is_same_v<Plain, Matrix>)
+        check_all(path, value.template reshaped<Eigen::RowMajor>(), rule);
+      else
+        check_all(path, value, rule);
     }
-  });
-  return settings;
-}
-
-void write_features(Hdf5Writer& file, const Model& model) {
-  file.add_group("/features");
-  file.add("/features/names", model.features);
-  file.add("/features/scaling", to_string(model.scaling.kind));
-  file.add("/features/shift", model.scaling.shift);
-  file.add("/features/factor", model.scaling.factor);
-}
-
-void read_features(const Hdf5Reader& file, Model& model) {
-  model.features = file.texts("/features/names", file.length("/features/names"));
-  const auto kind = scaling_kind_from(file.text("/features/scaling"));
-  if (!kind) throw InputError("/features/scaling is unknown");
-  model.scaling.kind = *kind;
-  model.scaling.shift = file.reals("/features/shift", file.length("/features/shift"));
-  model.scaling.factor = file.reals("/features/factor", file.length("/features/factor"));
-}
-
-void write_kernels(Hdf5Writer& file, const Model& model) {
-  std::vector<std::string> names;
-  std::vector<Index> columns;
-  for (const Kernel& kernel : model.kernels) {
-    names.push_back(to_string(kernel));
-    columns.insert(columns.end(), kernel.columns.begin(), kernel.columns.end());
+    return true;
   }
-  file.add_group("/kernels");
-  file.add("/kernels/names", names);
-  file.add("/kernels/divisors", model.divisors);
-  file.add("/kernels/column_offsets", offsets_of(model.kernels, [](const Kernel& kernel) {
-             return std::ssize(kernel.columns);
-           }));
-  file.add("/kernels/columns", columns);
-}
 
-void read_kernels(const Hdf5Reader& file, Model& model) {
-  const Index M = file.length("/kernels/names");
-  model.divisors = file.reals("/kernels/divisors", M);
-  const std::vector<Index> offsets = file.integers("/kernels/column_offsets", M + 1);
-  const std::vector<Index> columns =
-      file.integers("/kernels/columns", file.length("/kernels/columns"));
-  check_offsets(offsets, std::ssize(columns), "/kernels/column_offsets");
-  const std::vector<std::string> names = file.texts("/kernels/names", M);
-  for (std::size_t m = 0; m < names.size(); ++m) {
-    const std::vector<Kernel> parsed = parse_kernels(names[m]);
-    if (parsed.size() != 1) throw InputError("/kernels/names has a name of several kernels");
-    model.kernels.push_back(parsed[0]);
-    model.kernels.back().columns.assign(columns.begin() + offsets[m],
-                                        columns.begin() + offsets[m + 1]);
+  // As many items as the list has values.
+  template <typename Items>
+  void count(const std::string& path, Items& items) {
+    if constexpr (reads)
+      if (!lacks(path)) items.resize(static_cast<std::size_t>(file_->length(path)));
   }
-}
 
-void write_tasks(Hdf5Writer& file, const Model& model) {
-  const Index T = std::ssize(model.tasks);
-  std::vector<Index> group(model.tasks.size());
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    for (const Index t : model.groups[g])
-      group[static_cast<std::size_t>(t)] = static_cast<Index>(g);
-  file.add_group("/tasks");
-  file.add("/tasks/name", of_tasks(model, &TaskModel::name));
-  file.add("/tasks/negative", of_tasks(model, &TaskModel::negative));
-  file.add("/tasks/positive", of_tasks(model, &TaskModel::positive));
-  file.add("/tasks/n", of_tasks(model, &TaskModel::n));
-  file.add("/tasks/C", of_tasks(model, &TaskModel::C));
-  file.add("/tasks/bias", of_tasks(model, &TaskModel::bias));
-  file.add("/tasks/objective", of_tasks(model, &TaskModel::objective));
-  file.add("/tasks/group", group);
-  file.add("/tasks/theta", Matrix(joined(model, &TaskModel::theta)
-                                      .reshaped<Eigen::RowMajor>(T, std::ssize(model.kernels))));
-  file.add("/tasks/support_offsets",
-           offsets_of(model.tasks, [](const TaskModel& task) { return std::ssize(task.support); }));
-  file.add("/tasks/support", joined(model, &TaskModel::support));
-  file.add("/tasks/sample", joined(model, &TaskModel::sample));
-  file.add("/tasks/alpha", joined(model, &TaskModel::alpha));
-  file.add("/tasks/y", joined(model, &TaskModel::y));
-}
-
-// Groups from the number of each task's group; they are numbered by their first task.
-Groups groups_of(const std::vector<Index>& group) {
-  Groups groups;
-  for (std::size_t t = 0; t < group.size(); ++t) {
-    if (group[t] < 0 || group[t] > std::ssize(groups))
-      throw InputError("/tasks/group does not number the groups by their first task");
-    if (group[t] == std::ssize(groups)) groups.emplace_back();
-    groups[static_cast<std::size_t>(group[t])].push_back(static_cast<Index>(t));
+  // A value of every item.
+  template <typename Items, typename Get, typename Rule>
+  void column(const std::string& path, Items& items, Get get, const Rule& rule) {
+    using Value = std::decay_t<std::invoke_result_t<Get, decltype(items[0])>>;
+    exchange<Value>(path, std::ssize(items), rule, [&](auto&& take) {
+      for (auto& item : items) take(std::invoke(get, item));
+    });
   }
-  return groups;
-}
 
-void read_tasks(const Hdf5Reader& file, Model& model) {
-  const Index T = file.length("/tasks/name");
-  std::vector<std::string> name = file.texts("/tasks/name", T);
-  std::vector<std::string> negative = file.texts("/tasks/negative", T);
-  std::vector<std::string> positive = file.texts("/tasks/positive", T);
-  const std::vector<Index> n = file.integers("/tasks/n", T);
-  const Vector C = file.reals("/tasks/C", T);
-  const Vector bias = file.reals("/tasks/bias", T);
-  const Vector objective = file.reals("/tasks/objective", T);
-  model.groups = groups_of(file.integers("/tasks/group", T));
-  const Matrix theta = file.matrix("/tasks/theta");
-  if (theta.rows() != T) throw InputError(fmt::format("/tasks/theta does not have {} rows", T));
-  const std::vector<Index> offsets = file.integers("/tasks/support_offsets", T + 1);
-  const Index count = file.length("/tasks/support");
-  check_offsets(offsets, count, "/tasks/support_offsets");
-  const std::vector<Index> support = file.integers("/tasks/support", count);
-  const std::vector<Index> sample = file.integers("/tasks/sample", count);
-  const Vector alpha = file.reals("/tasks/alpha", count);
-  const Vector y = file.reals("/tasks/y", count);
-  for (Index t = 0; t < T; ++t) {
-    const auto i = static_cast<std::size_t>(t);
-    const Index begin = offsets[i], end = offsets[i + 1];
-    model.tasks.push_back({.name = std::move(name[i]),
-                           .negative = std::move(negative[i]),
-                           .positive = std::move(positive[i]),
-                           .n = n[i],
-                           .C = C[t],
-                           .theta = theta.row(t),
-                           .bias = bias[t],
-                           .objective = objective[t],
-                           .support = {support.begin() + begin, support.begin() + end},
-                           .sample = {sample.begin() + begin, sample.begin() + end},
-                           .alpha = alpha.segment(begin, end - begin),
-                           .y = y.segment(begin, end - begin),
-                           .w = {},
-                           .shared = {},
-                           .calibration = {}});
+  // Where the list of each item begins in the joined list; the last number is its end.
+  template <typename Items, typename Get>
+  std::vector<Index> offsets(const std::string& path, Items& items, Get get) {
+    std::vector<Index> ends(items.size() + 1, 0);
+    if constexpr (reads) {
+      if (!lacks(path)) ends = file_->integers(path, std::ssize(ends));
+      if (ends.front() != 0 || !std::ranges::is_sorted(ends))
+        throw InputError(fmt::format("{} does not rise from 0", path));
+    } else {
+      for (std::size_t i = 0; i < items.size(); ++i)
+        ends[i + 1] = ends[i] + length_of(std::invoke(get, items[i]));
+      if constexpr (writes) file_->add(path, ends);
+    }
+    return ends;
   }
-}
 
-// A row per task, or none when no task has the member.
-Matrix rows_of_tasks(const Model& model, Vector TaskModel::*member) {
-  const Index columns = (model.tasks.front().*member).size();
-  if (columns == 0) return {};
-  return joined(model, member).reshaped<Eigen::RowMajor>(std::ssize(model.tasks), columns);
-}
-
-// The group is there when the method is not coterie.
-void write_method(Hdf5Writer& file, const Model& model) {
-  file.add_group("/method");
-  file.add("/method/claim", to_string(model.certificate.claim));
-  file.add("/method/w", rows_of_tasks(model, &TaskModel::w));
-  file.add("/method/shared", rows_of_tasks(model, &TaskModel::shared));
-  if (model.map.size() > 0) file.add("/method/map", model.map);
-}
-
-void read_method(const Hdf5Reader& file, Model& model) {
-  const auto claim = claim_from(file.text("/method/claim"));
-  if (!claim) throw InputError("/method/claim is unknown");
-  model.certificate.claim = *claim;
-  const auto read = [&](const std::string& path, Vector TaskModel::*member) {
-    const Matrix rows = file.matrix(path);
-    if (rows.rows() == 0) return;
-    if (rows.rows() != std::ssize(model.tasks))
-      throw InputError(fmt::format("{} does not have a row per task", path));
-    for (std::size_t t = 0; t < model.tasks.size(); ++t)
-      model.tasks[t].*member = rows.row(static_cast<Index>(t));
-  };
-  read("/method/w", &TaskModel::w);
-  read("/method/shared", &TaskModel::shared);
-  if (file.has("/method/map")) model.map = file.matrix("/method/map");
-}
-
-// The group is there when some task is calibrated.
-void write_calibrations(Hdf5Writer& file, const Model& model) {
-  std::vector<std::string> kind;
-  std::vector<double> slope, offset, score, value;
-  for (const TaskModel& task : model.tasks) {
-    const Calibration& calibration = task.calibration;
-    kind.push_back(to_string(calibration.kind));
-    slope.push_back(calibration.slope);
-    offset.push_back(calibration.offset);
-    score.insert(score.end(), calibration.score.begin(), calibration.score.end());
-    value.insert(value.end(), calibration.value.begin(), calibration.value.end());
+  // A list of every item, or a member of its elements, one behind the other.
+  template <typename Items, typename Get, typename Rule, typename Element = std::identity>
+  void joined(const std::string& path, Items& items, const std::vector<Index>& ends, Get get,
+              const Rule& rule, Element element = {}) {
+    using List = std::decay_t<std::invoke_result_t<Get, decltype(items[0])>>;
+    using Value = std::decay_t<std::invoke_result_t<Element, decltype(std::declval<List&>()[0])>>;
+    exchange<Value>(path, ends.back(), rule, [&](auto&& take) {
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        auto& list = std::invoke(get, items[i]);
+        if constexpr (reads) list.resize(ends[i + 1] - ends[i]);
+        check_length(path, std::ssize(list), ends[i + 1] - ends[i]);
+        for (auto& entry : list) take(std::invoke(element, entry));
+      }
+    });
   }
-  const auto add = [&](const std::string& path, const std::vector<double>& values) {
-    file.add(path, Vector(Eigen::Map<const Vector>(values.data(), std::ssize(values))));
-  };
-  file.add_group("/calibration");
-  file.add("/calibration/kind", kind);
-  add("/calibration/slope", slope);
-  add("/calibration/offset", offset);
-  file.add("/calibration/knot_offsets", offsets_of(model.tasks, [](const TaskModel& task) {
-             return task.calibration.score.size();
-           }));
-  add("/calibration/knot_score", score);
-  add("/calibration/knot_probability", value);
-}
 
-void read_calibrations(const Hdf5Reader& file, Model& model) {
-  const Index T = std::ssize(model.tasks);
-  const std::vector<std::string> kinds = file.texts("/calibration/kind", T);
-  const Vector slope = file.reals("/calibration/slope", T);
-  const Vector offset = file.reals("/calibration/offset", T);
-  const std::vector<Index> offsets = file.integers("/calibration/knot_offsets", T + 1);
-  const Index knots = file.length("/calibration/knot_score");
-  check_offsets(offsets, knots, "/calibration/knot_offsets");
-  const Vector score = file.reals("/calibration/knot_score", knots);
-  const Vector value = file.reals("/calibration/knot_probability", knots);
-  for (Index t = 0; t < T; ++t) {
-    const auto i = static_cast<std::size_t>(t);
-    const auto kind = calibration_kind_from(kinds[i]);
-    if (!kind) throw InputError("/calibration/kind is unknown");
-    const Index begin = offsets[i], count = offsets[i + 1] - begin;
-    model.tasks[i].calibration = {*kind, slope[t], offset[t], score.segment(begin, count),
-                                  value.segment(begin, count)};
+  // A row of every item.
+  template <typename Items, typename Get>
+  void rows(const std::string& path, Items& items, Get get, const Range& range, Index length) {
+    std::vector<Index> ends;
+    for (Index i = 0; i <= std::ssize(items); ++i) ends.push_back(i);
+    joined_rows(path, items, ends, get, range, length);
   }
-}
 
-void write_training_data(Hdf5Writer& file, const Model& model) {
-  file.add_group("/support_vectors");
-  file.add("/support_vectors/values", model.support_vectors);
-  file.add("/support_vectors/training_row", model.training_row);
-  file.add_group("/training_data");
-  file.add("/training_data/rows", model.training_rows);
-  file.add("/training_data/fingerprint", model.fingerprint);
-  file.add("/training_data/casting", to_string(model.casting));
-  file.add("/training_data/classes", model.classes);
-}
-
-void read_training_data(const Hdf5Reader& file, Model& model) {
-  model.support_vectors = file.matrix("/support_vectors/values");
-  model.training_row =
-      file.integers("/support_vectors/training_row", file.length("/support_vectors/training_row"));
-  model.training_rows = file.integer("/training_data/rows");
-  model.fingerprint = file.text("/training_data/fingerprint");
-  const auto casting = casting_from(file.text("/training_data/casting"));
-  if (!casting) throw InputError("/training_data/casting is unknown");
-  model.casting = *casting;
-  model.classes = file.texts("/training_data/classes", file.length("/training_data/classes"));
-}
-
-void write_certificate(Hdf5Writer& file, const Certificate& proof, bool bounded) {
-  std::vector<Index> first, second;
-  Vector weight(std::ssize(proof.graph));
-  for (const Edge& edge : proof.graph) {
-    weight[std::ssize(first)] = edge.weight;
-    first.push_back(edge.t);
-    second.push_back(edge.s);
+  template <typename Items, typename Get>
+  void joined_rows(const std::string& path, Items& items, const std::vector<Index>& ends, Get get,
+                   const Range& range, Index length) {
+    if (lacks(path)) return;
+    Matrix all;
+    if constexpr (reads) {
+      all = file_->matrix(path);
+      check_length(path, all.rows(), ends.back());
+    } else if constexpr (writes) {
+      all.resize(ends.back(), length);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      auto& own = std::invoke(get, items[i]);
+      constexpr bool is_row = std::is_same_v<std::decay_t<decltype(own)>, Vector>;
+      const Index count = ends[i + 1] - ends[i];
+      if constexpr (mode == Mode::check) {
+        if (count > 0) check_length(path, is_row ? own.size() : own.cols(), length);
+        check_all(path, own.template reshaped<Eigen::RowMajor>(), range, ends[i] * length);
+      } else if constexpr (reads && is_row) {
+        own = all.row(ends[i]);
+      } else if constexpr (reads) {
+        own = all.middleRows(ends[i], count);
+      } else if constexpr (is_row) {
+        all.row(ends[i]) = own;
+      } else if (count > 0) {
+        all.middleRows(ends[i], count) = own;
+      }
+    }
+    if constexpr (writes) file_->add(path, all);
   }
-  file.add_group("/certificate");
-  file.add("/certificate/primal", proof.primal);
-  file.add("/certificate/dual", proof.dual);
-  file.add("/certificate/gap", proof.gap);
-  file.add("/certificate/lambda", proof.lambda);
-  if (bounded) {
-    file.add("/certificate/bound", proof.bound);
-    file.add("/certificate/scale_floor", proof.scale_floor);
-    file.add("/certificate/lambda_max", proof.lambda_max);
-  }
-  file.add("/certificate/complete_graph", Index{proof.complete});
-  file.add("/certificate/edge_t", first);
-  file.add("/certificate/edge_s", second);
-  file.add("/certificate/edge_weight", weight);
-  file.add("/certificate/nu", proof.nu);
-  file.add("/certificate/status", proof.status);
-  file.add("/certificate/outer_steps", proof.outer_steps);
-}
 
-Certificate read_certificate(const Hdf5Reader& file) {
-  Certificate proof;
-  proof.primal = file.real("/certificate/primal");
-  proof.dual = file.real("/certificate/dual");
-  proof.gap = file.real("/certificate/gap");
-  proof.lambda = file.real("/certificate/lambda");
-  const bool bounded = file.has("/certificate/bound");
-  proof.bound = bounded ? file.real("/certificate/bound") : kBoundBefore;
-  proof.scale_floor = bounded ? file.real("/certificate/scale_floor") : 1;
-  if (bounded) proof.lambda_max = file.real("/certificate/lambda_max");
-  const Index complete = file.integer("/certificate/complete_graph");
-  if (complete != 0 && complete != 1)
-    throw InputError(fmt::format("/certificate/complete_graph is {}, not 0 or 1", complete));
-  proof.complete = complete == 1;
-  const Index edges = file.length("/certificate/edge_t");
-  const std::vector<Index> first = file.integers("/certificate/edge_t", edges);
-  const std::vector<Index> second = file.integers("/certificate/edge_s", edges);
-  const Vector weight = file.reals("/certificate/edge_weight", edges);
-  for (std::size_t e = 0; e < first.size(); ++e)
-    proof.graph.push_back({first[e], second[e], weight[static_cast<Index>(e)]});
-  proof.nu = file.matrix("/certificate/nu");
-  proof.status = file.text("/certificate/status");
-  proof.outer_steps = file.integer("/certificate/outer_steps");
-  return proof;
-}
+ private:
+  bool lacks(const std::string& path) const {
+    if constexpr (reads) return is_old_ && !file_->has(path);
+    return false;
+  }
+
+  template <typename Value>
+  Value read_single(const std::string& path) const {
+    if constexpr (std::is_same_v<Value, double>)
+      return file_->real(path);
+    else if constexpr (std::is_same_v<Value, Index>)
+      return file_->integer(path);
+    else
+      return file_->text(path);
+  }
+
+  template <typename List>
+  List read_list(const std::string& path, Index length) const {
+    if constexpr (std::is_same_v<List, Vector>)
+      return file_->reals(path, length);
+    else if constexpr (std::is_same_v<List, std::vector<Index>>)
+      return file_->integers(path, length);
+    else
+      return file_->texts(path, length);
+  }
+
+  // `each` hands all values of a list over, one after the other.
+  template <typename Value, typename Rule, typename Each>
+  void exchange(const std::string& path, Index count, const Rule& rule, const Each& each) {
+    using List = std::conditional_t<std::is_same_v<Stored<Value>, double>, Vector,
+                                    std::vector<Stored<Value>>>;
+    if (lacks(path)) return;
+    Index at = 0;
+    if constexpr (mode == Mode::check) {
+      each([&](const Value& value) { check(path, at++, value, rule); });
+    } else if constexpr (reads) {
+      List list = read_list<List>(path, count);
+      each([&](Value& value) { restore<Value>(std::move(list[at++]), value, path); });
+    } else {
+      List list(count);
+      each([&](const Value& value) { list[at++] = stored(value); });
+      file_->add(path, list);
+    }
+  }
+
+  File* file_;
+  bool is_old_;
+};
 
 }  // namespace
 
+std::string Range::text() const {
+  if (kind == Kind::ends) return fmt::format("{} or {}", low, high);
+  if (kind == Kind::above_low) return fmt::format("a number > {}", low);
+  if (low < -1e300) return "a finite number";
+  if (high > 1e300) return fmt::format("a number >= {}", low);
+  return high < low ? "any value" : fmt::format("from {} to {}", low, high);
+}
+
 std::string write_arrays(const Model& model) {
   Hdf5Writer file;
-  write_settings(file, model.settings);
-  write_features(file, model);
-  write_kernels(file, model);
-  write_tasks(file, model);
-  if (has_calibration(model)) write_calibrations(file, model);
-  write_training_data(file, model);
-  bool bounded = model.certificate.scale_floor == 0;
-  for (const Extension& added : model.extensions)
-    bounded = bounded || added.certificate.scale_floor == 0;
-  write_certificate(file, model.certificate, bounded);
-  if (!model.settings.method->is_main()) write_method(file, model);
-  write_extensions(file, model.extensions, std::ssize(model.kernels), bounded);
+  Pass<Mode::write> pass(&file);
+  visit_model(pass, model);
   return file.finish();
 }
 
-Model read_arrays(std::string_view bytes) {
-  const Hdf5Reader file(bytes);
+Model read_arrays(std::string_view bytes, int version) {
+  Hdf5Reader file(bytes);
+  const bool is_old = version < kFirstOfThisLayout;
+  if (is_old) rearrange_old(file);
   Model model;
-  model.settings = read_settings(file);
-  read_features(file, model);
-  read_kernels(file, model);
-  read_tasks(file, model);
-  if (file.has("/calibration/kind")) read_calibrations(file, model);
-  read_training_data(file, model);
-  model.certificate = read_certificate(file);
-  if (file.has("/method/claim")) read_method(file, model);
-  model.extensions = read_extensions(file);
+  Pass<Mode::read> pass(&file, is_old);
+  visit_model(pass, model);
+  if (is_old) complete_old(file, model);
   return model;
+}
+
+void check_values(const Model& model) {
+  Pass<Mode::check> pass(nullptr);
+  visit_model(pass, model);
 }
 
 }  // namespace coterie::detail

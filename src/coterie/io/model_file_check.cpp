@@ -7,63 +7,28 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "coterie/io/model_file_extensions.hpp"
+#include "coterie/io/model_file_arrays.hpp"
+#include "coterie/io/model_file_fields.hpp"
 #include "coterie/io/text.hpp"
-#include "coterie/model/method.hpp"
 
 namespace coterie::detail {
 namespace {
-
-constexpr std::size_t kLongestText = std::size_t{1} << 20;  // bytes
 
 template <typename... Parts>
 void require(bool holds, fmt::format_string<Parts...> otherwise, Parts&&... parts) {
   if (!holds) throw InputError(fmt::format(otherwise, std::forward<Parts>(parts)...));
 }
 
-void check_name(std::string_view name, std::string_view what) {
-  require(name.size() <= kLongestText, "{} is longer than {} bytes", what, kLongestText);
-  const std::string problem = describe_bad_name(name);
-  require(problem.empty(), "{} {}", what, problem);
-}
-
-// As text they are in the file.
-void check_settings(const Settings& settings) {
-  visit_fields(settings, [](std::string_view name, const auto& value, const auto&...) {
-    check_text(text_of(value), fmt::format("setting {}", name));
-  });
-  require(settings.scale.has_value(), "the settings do not say how features are scaled");
-  validate(settings);
-}
-
-void check_scaling(const Scaling& scaling, Index features) {
-  const Index length = scaling.kind == Scaling::Kind::none ? 0 : features;
-  require(scaling.shift.size() == length && scaling.factor.size() == length,
-          "the scaling is not one of {} features", features);
-  require(scaling.shift.allFinite() && scaling.factor.allFinite(),
-          "the scaling has a number that is not finite");
-}
-
-// Weights of features instead of kernels.
-bool is_linear(const Model& model) {
-  return model.settings.method->is_linear() && !model.settings.map.mapped;
-}
-
 void check_kernels(const Model& model) {
   require(model.kernels.empty() == is_linear(model), "there is no kernel, or one too many");
   for (const Kernel& kernel : model.kernels) {
     const std::string name = to_string(kernel);
-    check_name(name, "the name of a kernel");
     std::vector<Kernel> parsed = parse_kernels(name);
     resolve_columns(parsed, model.features);
     require(parsed.size() == 1 && parsed[0] == kernel, "kernel {} is not what its name says",
             show(name));
   }
   check_distinct(model.kernels);
-  require(model.divisors.size() == std::ssize(model.kernels), "{} kernels have {} divisors",
-          model.kernels.size(), model.divisors.size());
-  require(model.divisors.allFinite() && (model.divisors.array() > 0).all(),
-          "a divisor is not a positive number");
 }
 
 void check_support_vectors(const Model& model) {
@@ -71,9 +36,6 @@ void check_support_vectors(const Model& model) {
   require(rows == 0 || model.support_vectors.cols() == std::ssize(model.features),
           "support vectors have {} features, not {}", model.support_vectors.cols(),
           model.features.size());
-  require(model.support_vectors.allFinite(), "a support vector has a number that is not finite");
-  require(std::ssize(model.training_row) == rows, "{} support vectors have {} training rows", rows,
-          model.training_row.size());
   Index last = -1;
   for (const Index row : model.training_row) {
     require(row > last && row < model.training_rows,
@@ -84,30 +46,9 @@ void check_support_vectors(const Model& model) {
   require(model.map.size() == 0 ||
               (model.settings.map.mapped && model.map.rows() == rows && model.map.cols() == rows),
           "the map is {} x {} for {} support vectors", model.map.rows(), model.map.cols(), rows);
-  require(model.map.allFinite(), "the map has a number that is not finite");
-  require(model.training_rows >= 0, "the number of training rows is {}", model.training_rows);
 }
 
-void check_task(const TaskModel& task, const Model& model) {
-  const std::string name = show(task.name);
-  check_name(task.negative, "a label");
-  check_name(task.positive, "a label");
-  require(task.n >= 1, "task {} has {} samples", name, task.n);
-  require(task.C > 0 && std::isfinite(task.C), "task {} has C = {}", name, task.C);
-  require(std::isfinite(task.bias) && std::isfinite(task.objective),
-          "task {} has a number that is not finite", name);
-  require(task.theta.size() == std::ssize(model.kernels), "task {} has {} weights for {} kernels",
-          name, task.theta.size(), model.kernels.size());
-  require(task.theta.allFinite() && (task.theta.array() >= 0).all(),
-          "task {} has a weight that is not a number >= 0", name);
-
-  const std::size_t count = task.support.size();
-  require(task.sample.size() == count && task.alpha.size() == std::ssize(task.support) &&
-              task.y.size() == std::ssize(task.support),
-          "task {} has lists of different lengths for its support vectors", name);
-  require(task.alpha.allFinite() && (task.alpha.array() > 0).all(),
-          "task {} has an alpha that is not a positive number", name);
-  require((task.y.array().abs() == 1).all(), "task {} has a y that is not -1 or 1", name);
+void check_samples(const TaskModel& task, const Model& model) {
   Index last = -1, samples = task.n;
   if (model.settings.method->pools) {
     samples = 0;
@@ -115,69 +56,45 @@ void check_task(const TaskModel& task, const Model& model) {
   } else if (model.settings.map.mapped) {
     samples = model.support_vectors.rows();
   }
-  for (std::size_t j = 0; j < count; ++j) {
-    require(task.sample[j] > last && task.sample[j] < samples,
-            "task {} has samples that do not increase, or leave the {} there were", name, samples);
-    last = task.sample[j];
-    require(task.support[j] >= 0 && task.support[j] < model.support_vectors.rows(),
-            "task {} has support vector {} of {}", name, task.support[j],
-            model.support_vectors.rows());
+  for (const Index i : task.expansion().sample) {
+    require(i > last && i < samples,
+            "task {} has samples that do not increase, or leave the {} there were", show(task.name),
+            samples);
+    last = i;
   }
-}
-
-// w, and the part of it that is shared, in the features that the model is linear in.
-void check_weights(const TaskModel& task, const Model& model) {
-  const std::string name = show(task.name);
-  const bool linear = is_linear(model);
-  require(task.w.size() == (linear ? std::ssize(model.features) : 0),
-          "task {} has {} weights of features", name, task.w.size());
-  const bool has_shared = model.settings.method->has_shared;
-  require(task.shared.size() == model.tasks.front().shared.size() &&
-              (task.shared.size() > 0) == has_shared &&
-              (!linear || !has_shared || task.shared.size() == task.w.size()),
-          "task {} has {} shared weights", name, task.shared.size());
-  require(task.w.allFinite() && task.shared.allFinite(), "task {} has a weight that is not finite",
-          name);
 }
 
 void check_calibration(const TaskModel& task) {
   const std::string name = show(task.name);
-  const Calibration& calibration = task.calibration;
-  require(std::isfinite(calibration.slope) && calibration.slope >= 0 &&
-              std::isfinite(calibration.offset),
-          "task {} has a sigmoid that is not one of a slope >= 0 and a finite offset", name);
-  const bool has_sigmoid = calibration.kind == Calibration::Kind::platt;
-  require(has_sigmoid || (calibration.slope == 1 && calibration.offset == 0),
+  const Calibration& own = task.calibration;
+  require(own.kind == Calibration::Kind::platt || (own.slope == 1 && own.offset == 0),
           "task {} has a sigmoid that nothing uses", name);
-
-  const Vector& score = calibration.score;
-  const Vector& value = calibration.value;
-  const bool has_knots = calibration.kind == Calibration::Kind::isotonic;
-  require(score.size() == value.size() && (score.size() > 0) == has_knots,
-          "task {} has {} scores and {} probabilities as knots", name, score.size(), value.size());
-  for (Index k = 0; k < score.size(); ++k) {
-    require(std::isfinite(score[k]) && (k == 0 || score[k] > score[k - 1]),
-            "task {} has knots whose scores do not increase", name);
-    require(value[k] >= (k == 0 ? 0 : value[k - 1]) && value[k] <= 1,
-            "task {} has knots whose probabilities fall, or leave [0, 1]", name);
+  require((own.score.size() > 0) == (own.kind == Calibration::Kind::isotonic),
+          "the calibration of task {} is {}, with {} knots", name, to_string(own.kind),
+          own.score.size());
+  for (Index k = 1; k < own.score.size(); ++k) {
+    require(own.score[k] > own.score[k - 1], "task {} has knots whose scores do not increase",
+            name);
+    require(own.value[k] >= own.value[k - 1], "task {} has knots whose probabilities fall", name);
   }
 }
 
 void check_tasks(const Model& model) {
   require(!model.tasks.empty(), "there is no task");
+  const Method& method = *model.settings.method;
   std::unordered_set<std::string_view> names;
   for (const TaskModel& task : model.tasks) {
-    check_name(task.name, "the name of a task");
     require(names.insert(task.name).second, "there are two tasks {}", show(task.name));
-    check_task(task, model);
-    check_weights(task, model);
+    require((task.shared.size() > 0) == method.has_shared &&
+                (!method.has_shared || !is_linear(model) || task.shared.size() == task.w().size()),
+            "task {} has {} shared weights", show(task.name), task.shared.size());
+    check_samples(task, model);
     check_calibration(task);
   }
 }
 
 // The labels of the tasks are among the classes that are voted for.
 void check_classes(const Model& model) {
-  for (const std::string& name : model.classes) check_name(name, "the name of a class");
   if (model.casting == Casting::binary) return;
   const std::unordered_set<std::string_view> classes(model.classes.begin(), model.classes.end());
   require(classes.size() == model.classes.size(), "a class is listed twice");
@@ -188,86 +105,104 @@ void check_classes(const Model& model) {
   }
 }
 
+// They part the tasks, in the order of their first tasks: as numbers of tasks' groups say it.
 void check_groups(const Groups& groups, Index tasks) {
-  std::vector<bool> seen(static_cast<std::size_t>(tasks), false);
-  Index members = 0, last_first = -1;
-  for (const std::vector<Index>& group : groups) {
-    require(!group.empty() && group.front() > last_first, "the groups are not in order");
-    last_first = group.front();
-    Index last = -1;
-    for (const Index t : group) {
-      require(t > last && t < tasks, "a group is not in order, or leaves the {} tasks", tasks);
-      require(!seen[static_cast<std::size_t>(t)], "task number {} is in two groups", t);
-      seen[static_cast<std::size_t>(t)] = true;
-      last = t;
-      ++members;
+  std::vector<Index> numbers(static_cast<std::size_t>(tasks), 0);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const Index t : groups[g]) {
+      require(t >= 0 && t < tasks, "a group has task {} of {}", t, tasks);
+      numbers[static_cast<std::size_t>(t)] = static_cast<Index>(g);
     }
-  }
-  require(members == tasks, "{} of {} tasks are in a group", members, tasks);
+  require(groups_of(numbers) == groups, "the groups do not part the {} tasks in order", tasks);
 }
 
 // Of a proof about the tasks from `first` on, whose edges end there.
 void check_certificate(const Certificate& proof, Index first, Index tasks, Index length) {
-  const bool bounded = proof.claim != Claim::stationary;  // else there need not be a dual value
-  require(std::isfinite(proof.primal) && std::isfinite(proof.gap) &&
-              (std::isfinite(proof.dual) || (!bounded && proof.dual < 0)),
-          "the certificate has a number that is not finite");
-  require(proof.lambda >= 0, "lambda is {}", proof.lambda);
-  require(std::isfinite(proof.bound) && proof.bound >= 0, "the bound of the gap is {}",
-          proof.bound);
-  require(proof.scale_floor == 0 || proof.scale_floor == 1, "the floor of the scale is {}",
-          proof.scale_floor);
-  require(std::isfinite(proof.lambda_max) && proof.lambda_max >= 0, "lambda_max is {}",
-          proof.lambda_max);
-  check_text(proof.status, "the status");
-  require(proof.outer_steps >= 0, "the number of outer steps is {}", proof.outer_steps);
+  const bool has_dual =
+      std::isfinite(proof.dual) || (proof.claim == Claim::stationary && proof.dual < 0);
+  require(has_dual, "the dual value is {}", proof.dual);
   require(!proof.complete || proof.graph.empty(), "edges are listed though every pair is one");
-  for (const Edge& edge : proof.graph) {
-    require(edge.t >= 0 && edge.t < edge.s && edge.s < tasks, "edge {}-{} is not one of {} tasks",
-            edge.t, edge.s, tasks);
-    require(edge.weight >= 0 && std::isfinite(edge.weight), "edge {}-{} has weight {}", edge.t,
-            edge.s, edge.weight);
-  }
+  for (const Edge& edge : proof.graph)
+    require(edge.t < edge.s && edge.s >= first && edge.s < tasks,
+            "edge {}-{} is not one to tasks {} to {}", edge.t, edge.s, first, tasks - 1);
   const Index edges =
       proof.complete ? tasks * (tasks - 1) / 2 - first * (first - 1) / 2 : std::ssize(proof.graph);
   require(proof.nu.rows() == 0 || proof.nu.rows() == edges, "{} edges have {} pair duals", edges,
           proof.nu.rows());
   require(proof.nu.rows() == 0 || proof.nu.cols() == length, "pair duals have {} entries, not {}",
           proof.nu.cols(), length);
-  require(proof.nu.allFinite(), "a pair dual has a number that is not finite");
+}
+
+// The extensions follow each other and end with the last task; the support vectors of a task come from the table it was trained on.
+void check_extensions(const Model& model) {
+  const Index tasks = std::ssize(model.tasks);
+  Index next = model.extensions.empty() ? tasks : model.extensions.front().base_tasks;
+  Index rows = model.training_rows;
+  for (const Extension& added : model.extensions) {
+    require(added.base_tasks == next && added.tasks <= tasks - next,
+            "an extension of {} tasks behind {} is not one of {} tasks", added.tasks,
+            added.base_tasks, tasks);
+    next += added.tasks;
+    require(added.rows <= rows, "an extension has {} of {} rows", added.rows, rows);
+    rows -= added.rows;
+  }
+  require(next == tasks, "the extensions end at task {} of {}", next, tasks);
+
+  // From here on `rows` counts the rows of the first table, then of all up to a task's.
+  Index begin = 0, end = rows;
+  auto added = model.extensions.begin();
+  for (Index t = 0; t < tasks; ++t) {
+    if (added != model.extensions.end() && t == added->base_tasks) {
+      begin = end;
+      end += added->rows;
+      ++added;
+    }
+    for (const Index place : model.tasks[static_cast<std::size_t>(t)].expansion().support) {
+      const Index row = model.training_row[static_cast<std::size_t>(place)];
+      require(row >= begin && row < end, "task number {} has a support vector of another table", t);
+    }
+  }
+}
+
+void check_certificates(const Model& model) {
+  const Index tasks = std::ssize(model.tasks);
+  const Index length = !model.settings.method->is_linear() ? std::ssize(model.kernels)
+                       : is_linear(model)                  ? std::ssize(model.features)
+                                                           : model.support_vectors.rows();
+  check_certificate(model.certificate, 0,
+                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks, length);
+  for (const Extension& added : model.extensions)
+    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, length);
 }
 
 }  // namespace
 
-void check_text(std::string text, std::string_view what) {
-  std::ranges::replace_if(
-      text, [](char c) { return std::string_view("\t\n\v\f\r").find(c) != std::string_view::npos; },
-      ' ');
-  if (!text.empty()) check_name(text, what);
+Groups groups_of(const std::vector<Index>& numbers) {
+  Groups groups;
+  for (std::size_t t = 0; t < numbers.size(); ++t) {
+    require(numbers[t] >= 0 && numbers[t] <= std::ssize(groups),
+            "/tasks/group does not number the groups by their first task");
+    if (numbers[t] == std::ssize(groups)) groups.emplace_back();
+    groups[static_cast<std::size_t>(numbers[t])].push_back(static_cast<Index>(t));
+  }
+  return groups;
 }
 
 void check_model(const Model& model) {
-  check_settings(model.settings);
-  const Index tasks = std::ssize(model.tasks);
-  const bool linear = model.settings.method->family == Method::Family::linear;
-  const Index length = !linear            ? std::ssize(model.kernels)  // of a pair dual
-                       : is_linear(model) ? std::ssize(model.features)
-                                          : model.support_vectors.rows();
-  for (const std::string& name : model.features) check_name(name, "the name of a feature");
-  check_scaling(model.scaling, std::ssize(model.features));
+  require(model.settings.scale.has_value(), "the settings do not say how features are scaled");
+  validate(model.settings);
+  for (const TaskModel& task : model.tasks)
+    require(std::holds_alternative<LinearWeights>(task.function) == is_linear(model),
+            "task {} does not have the kind of function that {} learns", show(task.name),
+            model.settings.method->name);
+  check_groups(model.groups, std::ssize(model.tasks));
+  check_values(model);
   check_kernels(model);
   check_support_vectors(model);
   check_tasks(model);
   check_classes(model);
-  check_groups(model.groups, tasks);
   check_extensions(model);
-  check_certificate(model.certificate, 0,
-                    model.extensions.empty() ? tasks : model.extensions.front().base_tasks, length);
-  for (const Extension& added : model.extensions) {
-    check_certificate(added.certificate, added.base_tasks, added.base_tasks + added.tasks, length);
-    check_text(added.fingerprint, "the fingerprint of an extension");
-  }
-  check_text(model.fingerprint, "the fingerprint");
+  check_certificates(model);
 }
 
 }  // namespace coterie::detail

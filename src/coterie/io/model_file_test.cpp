@@ -44,6 +44,10 @@ struct Shape {
   std::vector<Index> added = {};                     // tasks of each extension, the last of all
 };
 
+KernelExpansion& expansion(Model& model, std::size_t t) {
+  return std::get<KernelExpansion>(model.tasks[t].function);
+}
+
 Vector random_vector(Random& random, Index size, double low, double high) {
   Vector values(size);
   for (double& value : values) value = random.uniform(low, high);
@@ -69,17 +73,20 @@ TaskModel random_task(Random& random, const Shape& shape, Index t, Index kernels
   task.positive = shape.casting == Casting::binary ? "да, это длинное имя" : "b";
   task.n = 2 * shape.support_vectors + 1;
   task.C = random.uniform(0.1, 10);
-  task.theta = random_vector(random, kernels, 0, 1);
+  task.part = shape.casting == Casting::binary ? task.name : "site";
+  KernelExpansion own;
+  own.theta = random_vector(random, kernels, 0, 1);
   task.bias = random.normal();
   task.objective = random.uniform();
   for (Index row = 0; row < shape.support_vectors; ++row) {
     if (random.uniform() < 0.3) continue;
-    task.support.push_back(row);
-    task.sample.push_back(2 * row);
+    own.support.push_back(row);
+    own.sample.push_back(2 * row);
   }
-  const Index count = std::ssize(task.support);
-  task.alpha = random_vector(random, count, 1e-9, 1);
-  task.y = random_vector(random, count, -1, 1).cwiseSign();
+  const Index count = std::ssize(own.support);
+  own.alpha = random_vector(random, count, 1e-9, 1);
+  own.y = random_vector(random, count, -1, 1).cwiseSign();
+  task.function = std::move(own);
   return task;
 }
 
@@ -110,11 +117,11 @@ void add_extensions(Random& random, const Shape& shape, Model& model) {
     model.training_row.push_back(model.training_rows + 1);
     model.training_rows += 3;
     for (Index t = base; t < base + count; ++t) {
-      TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
-      task.support = {place};
-      task.sample = {0};
-      task.alpha = Vector::Ones(1);
-      task.y = Vector::Ones(1);
+      KernelExpansion& own = expansion(model, static_cast<std::size_t>(t));
+      own.support = {place};
+      own.sample = {0};
+      own.alpha = Vector::Ones(1);
+      own.y = Vector::Ones(1);
     }
     base += count;
     model.extensions.push_back(std::move(added));
@@ -139,6 +146,7 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   const Index M = std::ssize(model.kernels);
   model.divisors = random_vector(random, M, 0.1, 3);
   model.casting = shape.casting;
+  model.columns = {"Zielgröße", seed % 2 == 0 ? "" : "site"};
   if (shape.casting != Casting::binary) model.classes = {"a", "b", "c"};
   model.support_vectors = random_matrix(random, shape.support_vectors, shape.features);
   for (Index i = 0; i < shape.support_vectors; ++i) model.training_row.push_back(3 * i + 1);
@@ -210,7 +218,7 @@ std::string sealed(const std::string& file, int version) {
   return block + part;
 }
 
-std::string sealed(const std::string& file) { return sealed(file, 4); }
+std::string sealed(const std::string& file) { return sealed(file, kModelVersion); }
 
 // The text of the InputError that the call throws; empty if it throws none.
 std::string error_of(const std::function<void()>& call) {
@@ -279,7 +287,7 @@ TEST_F(ModelFile, TheHdf5LibraryReadsTheSameValues) {
   read("/tasks/theta", H5T_NATIVE_DOUBLE, theta.data());
   read("/support_vectors/values", H5T_NATIVE_DOUBLE, values.data());
   EXPECT_EQ(values, model.support_vectors);
-  for (Index t = 0; t < 3; ++t) EXPECT_EQ(theta.row(t).transpose(), model.tasks[t].theta);
+  for (Index t = 0; t < 3; ++t) EXPECT_EQ(theta.row(t).transpose(), model.tasks[t].theta());
   std::vector<std::int64_t> group(3), rows(6);
   read("/tasks/group", H5T_NATIVE_INT64, group.data());
   read("/support_vectors/training_row", H5T_NATIVE_INT64, rows.data());
@@ -339,10 +347,10 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
     EXPECT_EQ(read_error(noise), "m.h5: is not a coterie model." + advice);
   }
   std::string newer = good;
-  newer[newer.find("version 4") + 8] = '7';
+  newer[newer.find("version 5") + 8] = '7';
   EXPECT_EQ(read_error(newer),
             "m.h5: was written by a newer coterie: model version 7, this program reads up to "
-            "version 4. Update the program.");
+            "version 5. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
@@ -360,7 +368,7 @@ TEST_F(ModelFile, QuotesWhatIsInAFileSoThatItCanBeShown) {
   };
   const std::string of_settings = error_with(true), error = error_with(false);
   EXPECT_TRUE(
-      of_settings.starts_with("m.h5: is damaged: setting kernels holds 'li\\x1b[m\\xff gauss"))
+      of_settings.starts_with("m.h5: is damaged: kernel 'li\\x1b[m\\xff': there is no kernel"))
       << of_settings;
   EXPECT_TRUE(error.starts_with("m.h5: is damaged: kernel 'li\\x1b[m\\xff': there is no kernel"))
       << error;
@@ -393,7 +401,7 @@ TEST_F(ModelFile, AFailedWriteLeavesTheOldFile) {
   Model broken = random_model(2, {});
   broken.tasks[0].bias = kNaN;
   EXPECT_EQ(error_of([&] { write_model(broken, path("m.h5")); }),
-            "the model cannot be written: task 'tâche 0' has a number that is not finite.");
+            "the model cannot be written: /tasks/bias[0] is nan, not a finite number.");
   EXPECT_TRUE(read_model(path("m.h5")) == random_model(1, {}));
   EXPECT_THROW(write_model(random_model(1, {}), path("no/such/folder.h5")), OutputError);
 }
@@ -407,48 +415,59 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
   const std::vector<Forgery> forgeries = {
       {[](Model& m) { m.settings.C = -1; }, "`C` is '-1'; it must be a number > 0."},
       {[](Model& m) { m.settings.norm = kNaN; }, "`norm` is 'nan'"},
-      {[](Model& m) { m.settings.kernels = precomputed("\x1b[2J"); }, "setting kernels holds"},
+      {[](Model& m) { m.settings.kernels = precomputed("\x1b[2J"); },
+       "/settings/kernels holds 'precomputed:\\x1b[2J', which has a control character"},
       {[](Model& m) { m.settings.kernels = precomputed(std::string(1 << 20, '1')); },
        "longer than"},
-      {[](Model& m) { m.features[1] = "\xff"; }, "a feature holds '\\xff', which is not UTF-8"},
-      {[](Model& m) { m.features[1] = ""; }, "the name of a feature is empty"},
+      {[](Model& m) { m.features[1] = "\xff"; },
+       "/features/names[1] holds '\\xff', which is not UTF-8 text"},
+      {[](Model& m) { m.features[1] = ""; }, "/features/names[1] is empty"},
       {[](Model& m) { m.features[0] = "g"; }, "'f1-f2' is neither a column nor a range"},
-      {[](Model& m) { m.scaling.shift.conservativeResize(3); }, "not one of 4 features"},
-      {[](Model& m) { m.scaling.kind = Scaling::Kind::none; }, "not one of 4 features"},
-      {[](Model& m) { m.scaling.factor[0] = kInfinity; }, "the scaling has a number"},
+      {[](Model& m) { m.scaling.shift.conservativeResize(3); },
+       "/features/shift has 3 values, not 4"},
+      {[](Model& m) { m.scaling.kind = Scaling::Kind::none; },
+       "/features/shift has 4 values, not 0"},
+      {[](Model& m) { m.scaling.factor[0] = kInfinity; }, "/features/factor[0] is inf"},
       {[](Model& m) { m.kernels[1].columns[0] = 3; }, "is not what its name says"},
       {[](Model& m) { m.kernels[1].columns.pop_back(); }, "is not what its name says"},
-      {[](Model& m) { m.kernels[0].columns = {99}; }, "is not what its name says"},
+      {[](Model& m) { m.kernels[0].columns = {99}; }, "/kernels/columns[0] is 99"},
       {[](Model& m) { m.kernels[0] = m.kernels[3]; }, "is listed twice"},
-      {[](Model& m) { m.divisors[2] = 0; }, "a divisor is not a positive number"},
+      {[](Model& m) { m.divisors[2] = 0; }, "/kernels/divisors[2] is 0, not a number > 0"},
       {[](Model& m) { m.support_vectors.conservativeResize(6, 3); }, "have 3 features, not 4"},
-      {[](Model& m) { m.support_vectors.conservativeResize(5, 4); }, "have 6 training rows"},
-      {[](Model& m) { m.support_vectors(0, 0) = kNaN; }, "a support vector has a number"},
-      {[](Model& m) { m.training_row[0] = -1; }, "the training rows of support vectors"},
+      {[](Model& m) { m.support_vectors.conservativeResize(5, 4); },
+       "/support_vectors/training_row has 6 values, not 5"},
+      {[](Model& m) { m.support_vectors(0, 0) = kNaN; }, "/support_vectors/values[0] is nan"},
+      {[](Model& m) { m.training_row[0] = -1; }, "/support_vectors/training_row[0] is -1"},
       {[](Model& m) { m.training_row[5] = m.training_rows; }, "the training rows of"},
       {[](Model& m) { m.tasks[1].name = m.tasks[0].name; }, "there are two tasks 'tâche 0'"},
       {[](Model& m) { m.tasks[1].name = "a\nb"; }, "which has a control character"},
-      {[](Model& m) { m.tasks[1].n = 0; }, "task 'tâche 1' has 0 samples"},
-      {[](Model& m) { m.tasks[1].C = 0; }, "task 'tâche 1' has C = 0"},
-      {[](Model& m) { m.tasks[1].theta[0] = -1e-300; }, "a weight that is not a number >= 0"},
-      {[](Model& m) { m.tasks[1].alpha[0] = 0; }, "an alpha that is not a positive number"},
-      {[](Model& m) { m.tasks[1].y[0] = 0.5; }, "a y that is not -1 or 1"},
-      {[](Model& m) { m.tasks[1].support[0] = 6; }, "has support vector 6 of 6"},
-      {[](Model& m) { m.tasks[1].support[0] = -1; }, "has support vector -1 of 6"},
-      {[](Model& m) { m.tasks[1].sample[1] = m.tasks[1].sample[0]; }, "samples that do not"},
-      {[](Model& m) { m.tasks[1].sample.back() = m.tasks[1].n; }, "samples that do not"},
+      {[](Model& m) { m.tasks[1].part = "\x01"; }, "/tasks/part[1] holds"},
+      {[](Model& m) { m.columns.label = "\xff"; }, "/training_data/label_column holds"},
+      {[](Model& m) { m.columns.task = "a\nb"; }, "/training_data/task_column holds"},
+      {[](Model& m) { m.tasks[1].n = 0; }, "/tasks/n[1] is 0, not a number >= 1"},
+      {[](Model& m) { m.tasks[1].C = 0; }, "/tasks/C[1] is 0, not a number > 0"},
+      {[](Model& m) { expansion(m, 1).theta[0] = -1e-300; }, "/tasks/theta[4] is -1e-300"},
+      {[](Model& m) { expansion(m, 1).alpha[0] = 0; }, "/tasks/alpha[4] is 0, not a number > 0"},
+      {[](Model& m) { expansion(m, 1).y[0] = 0.5; }, "/tasks/y[4] is 0.5, not -1 or 1"},
+      {[](Model& m) { expansion(m, 1).support[0] = 6; }, "/tasks/support[4] is 6, not from 0 to 5"},
+      {[](Model& m) { expansion(m, 1).support[0] = -1; },
+       "/tasks/support[4] is -1, not from 0 to 5"},
+      {[](Model& m) { expansion(m, 1).sample[1] = expansion(m, 1).sample[0]; },
+       "samples that do not"},
+      {[](Model& m) { expansion(m, 1).sample.back() = m.tasks[1].n; }, "samples that do not"},
       {[](Model& m) { m.casting = Casting::one_vs_one; }, "is not a class"},
-      {[](Model& m) { m.certificate.dual = -kInfinity; }, "the certificate has a number"},
-      {[](Model& m) { m.certificate.lambda = kNaN; }, "lambda is nan"},
-      {[](Model& m) { m.certificate.outer_steps = -1; }, "the number of outer steps is -1"},
+      {[](Model& m) { m.certificate.dual = -kInfinity; }, "the dual value is -inf"},
+      {[](Model& m) { m.certificate.lambda = kNaN; }, "/certificates/lambda[0] is nan"},
+      {[](Model& m) { m.certificate.outer_steps = -1; }, "/certificates/outer_steps[0] is -1"},
       {[](Model& m) { m.certificate.complete = true; }, "edges are listed though every pair"},
-      {[](Model& m) { m.certificate.graph[0].s = 3; }, "edge 0-3 is not one of 3 tasks"},
-      {[](Model& m) { m.certificate.graph[0].s = 0; }, "edge 0-0 is not one of 3 tasks"},
-      {[](Model& m) { m.certificate.graph[0].weight = -1; }, "edge 0-1 has weight -1"},
+      {[](Model& m) { m.certificate.graph[0].s = 3; }, "edge 0-3 is not one to tasks 0 to 2"},
+      {[](Model& m) { m.certificate.graph[0].s = 0; }, "edge 0-0 is not one to tasks 0 to 2"},
+      {[](Model& m) { m.certificate.graph[0].weight = -1; }, "/certificates/edge_weight[0] is -1"},
       {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
       {[](Model& m) { m.certificate.nu.conservativeResize(2, 3); }, "have 3 entries, not 4"},
-      {[](Model& m) { m.certificate.nu(1, 1) = kInfinity; }, "a pair dual has a number"},
-      {[](Model& m) { m.certificate.status = "\x01"; }, "the status holds"},
+      {[](Model& m) { m.certificate.nu(1, 1) = kInfinity; }, "/certificates/nu[5] is inf"},
+      {[](Model& m) { m.certificate.status = "\x01"; },
+       "/certificates/status[0] holds '\\x01', which has a control character"},
   };
   for (const Forgery& forgery : forgeries) {
     Model model = random_model(2, {.complete = false});
@@ -469,20 +488,26 @@ TEST_F(ModelFile, ForgedCalibrationsAreRefused) {
     std::string error;
   };
   const std::vector<Forgery> forgeries = {
-      {[](Calibration& c) { c.kind = none; }, "scores and"},
-      {[](Calibration& c) { c.slope = kNaN; }, "not one of a slope >= 0 and a finite offset"},
-      {[](Calibration& c) { c.slope = -1; }, "not one of a slope >= 0 and a finite offset"},
-      {[](Calibration& c) { c.offset = kInfinity; }, "not one of a slope >= 0"},
+      {[](Calibration& c) { c.kind = none; },
+       "the calibration of task 'tâche 1' is none, with 8 knots"},
+      {[](Calibration& c) { c.slope = kNaN; }, "/calibration/slope[1] is nan"},
+      {[](Calibration& c) { c.slope = -1; }, "/calibration/slope[1] is -1"},
+      {[](Calibration& c) { c.offset = kInfinity; }, "/calibration/offset[1] is inf"},
       {[](Calibration& c) { c.offset = 1; }, "has a sigmoid that nothing uses"},
-      {[](Calibration& c) { c.kind = platt; }, "scores and"},
-      {[](Calibration& c) { c.score = c.value = Vector(0); }, "0 scores and 0 probabilities"},
+      {[](Calibration& c) { c.kind = platt; },
+       "the calibration of task 'tâche 1' is platt, with 8 knots"},
+      {[](Calibration& c) { c.score = c.value = Vector(0); },
+       "the calibration of task 'tâche 1' is isotonic, with 0 knots"},
       {[](Calibration& c) { c.score[1] = c.score[0]; }, "whose scores do not increase"},
-      {[](Calibration& c) { c.score[0] = -kInfinity; }, "whose scores do not increase"},
-      {[](Calibration& c) { c.score[1] = kNaN; }, "whose scores do not increase"},
-      {[](Calibration& c) { c.value[0] = -0.1; }, "whose probabilities fall, or leave [0, 1]"},
-      {[](Calibration& c) { c.value.tail(1) << 1.1; }, "fall, or leave [0, 1]"},
-      {[](Calibration& c) { c.value[1] = kNaN; }, "fall, or leave [0, 1]"},
-      {[](Calibration& c) { c.value[1] = 0; }, "fall, or leave [0, 1]"},
+      {[](Calibration& c) { c.score[0] = -kInfinity; }, "/calibration/knot_score[0] is -inf"},
+      {[](Calibration& c) { c.score[1] = kNaN; }, "/calibration/knot_score[1] is nan"},
+      {[](Calibration& c) { c.value[0] = -0.1; },
+       "/calibration/knot_probability[0] is -0.1, not from 0 to 1"},
+      {[](Calibration& c) { c.value.tail(1) << 1.1; },
+       "/calibration/knot_probability[7] is 1.1, not from 0 to 1"},
+      {[](Calibration& c) { c.value[1] = kNaN; },
+       "/calibration/knot_probability[1] is nan, not from 0 to 1"},
+      {[](Calibration& c) { c.value[1] = 0; }, "task 'tâche 1' has knots whose probabilities fall"},
   };
   for (const Forgery& forgery : forgeries) {
     Model model = random_model(2, {.calibrations = {platt, isotonic}});
@@ -503,30 +528,36 @@ TEST_F(ModelFile, ForgedExtensionsAreRefused) {
     std::string error;
   };
   const std::vector<Forgery> forgeries = {
-      {[](Model& m) { m.extensions[0].base_tasks = 0; }, "begins at task 0 of 6"},
-      {[](Model& m) { m.extensions[0].base_tasks = 6; }, "begins at task 6 of 6"},
+      {[](Model& m) { m.extensions[0].base_tasks = 0; },
+       "/extensions/base_tasks[0] is 0, not a number >= 1"},
+      {[](Model& m) { m.extensions[0].base_tasks = 6; },
+       "an extension of 2 tasks behind 6 is not one of 6 tasks"},
       {[](Model& m) { m.extensions[1].base_tasks = 3; }, "is not one of 6 tasks"},
-      {[](Model& m) { m.extensions[0].tasks = 0; }, "of 0 tasks behind 3"},
+      {[](Model& m) { m.extensions[0].tasks = 0; }, "/extensions/tasks[0] is 0, not a number >= 1"},
       {[](Model& m) { m.extensions[1].tasks = std::numeric_limits<Index>::max(); },
        "behind 5 is not one of 6 tasks"},
       {[](Model& m) { m.extensions.pop_back(); }, "end at task 5 of 6"},
-      {[](Model& m) { m.extensions[0].rows = -3; }, "has -3 of 24 rows"},
+      {[](Model& m) { m.extensions[0].rows = -3; }, "/extensions/rows[0] is -3, not a number >= 1"},
       {[](Model& m) { m.extensions[0].rows = 100; }, "has 100 of 24 rows"},
       {[](Model& m) { m.extensions[0].rows = 1; }, "support vector of another table"},
-      {[](Model& m) { m.tasks[0].support.back() = 6; }, "support vector of another table"},
-      {[](Model& m) { m.tasks[5].support[0] = 6; }, "support vector of another table"},
-      {[](Model& m) { m.extensions[0].tolerance = 0; }, "has the tolerance 0"},
-      {[](Model& m) { m.extensions[0].certificate.primal = kNaN; }, "a number that is not finite"},
-      {[](Model& m) { m.extensions[0].certificate.lambda = -1; }, "lambda is -1"},
+      {[](Model& m) { expansion(m, 0).support.back() = 6; }, "support vector of another table"},
+      {[](Model& m) { expansion(m, 5).support[0] = 6; }, "support vector of another table"},
+      {[](Model& m) { m.extensions[0].tolerance = 0; },
+       "/extensions/tolerance[0] is 0, not a number > 0"},
+      {[](Model& m) { m.extensions[0].certificate.primal = kNaN; },
+       "/certificates/primal[1] is nan"},
+      {[](Model& m) { m.extensions[0].certificate.lambda = -1; }, "/certificates/lambda[1] is -1"},
       {[](Model& m) { m.extensions[0].certificate.nu.conservativeResize(1, 4); },
        "2 edges have 1 pair duals"},
       {[](Model& m) {
          m.extensions[0].certificate.graph[0] = {0, 2, 1};
        },
-       "edge 0-2 does not lead to an added task"},
-      {[](Model& m) { m.extensions[0].certificate.graph[0].s = 5; }, "is not one of 5 tasks"},
+       "edge 0-2 is not one to tasks 3 to 4"},
+      {[](Model& m) { m.extensions[0].certificate.graph[0].s = 5; },
+       "edge 0-5 is not one to tasks 3 to 4"},
       {[](Model& m) { m.extensions[0].certificate.complete = true; }, "edges are listed"},
-      {[](Model& m) { m.extensions[1].fingerprint = "\x01"; }, "the fingerprint of an extension"},
+      {[](Model& m) { m.extensions[1].fingerprint = "\x01"; },
+       "/extensions/fingerprint[1] holds '\\x01', which has a control character"},
       {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
   };
   for (const Forgery& forgery : forgeries) {
@@ -538,44 +569,54 @@ TEST_F(ModelFile, ForgedExtensionsAreRefused) {
   }
 }
 
-// What states a bound of its rounding is of version 4; what was read from an older file is written as that version again.
-TEST_F(ModelFile, TheVersionIsTheOldestThatHoldsTheModel) {
+// Files of older versions are in tests/models.
+TEST_F(ModelFile, TheVersionSaysWhereArraysStand) {
   const std::string plain = small_file(), calibrated = small_file({platt}),
                     partly = small_file({platt, none}), extended = small_file({}, {1});
-  EXPECT_EQ(plain.substr(0, 24), "coterie model\nversion 4\n");
-  Model dated = model_from_bytes(plain, "m.h5");
-  dated.certificate.scale_floor = 1;
-  dated.certificate.bound = 1e-7;
-  dated.certificate.lambda_max = 0;
-  const std::string old = model_to_bytes(dated);
-  EXPECT_EQ(old.substr(0, 24), "coterie model\nversion 1\n");
-  EXPECT_EQ(old.find("lambda_max"), old.npos);
-  EXPECT_EQ(model_from_bytes(old, "m.h5"), dated);
-  EXPECT_EQ(plain.find("calibration"), plain.npos);
-  EXPECT_EQ(plain.find("extensions"), plain.npos);
-  for (const std::string& file : {calibrated, partly, extended})
-    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 4\n");
-  EXPECT_EQ(extended.find("calibration"), extended.npos);
-  EXPECT_EQ(calibrated.find("extensions"), calibrated.npos);
   const Model some = model_from_bytes(partly, "m.h5"), all = model_from_bytes(calibrated, "m.h5");
   EXPECT_FALSE(has_calibration(model_from_bytes(plain, "m.h5")));
   EXPECT_TRUE(has_calibration(some) && !is_calibrated(some));
   EXPECT_TRUE(has_calibration(all) && is_calibrated(all));
-  for (const auto& [file, version] :
-       {std::pair{plain, 2}, {calibrated, 1}, {partly, 1}, {extended, 1}})
-    EXPECT_EQ(read_error(sealed(file, version)),
-              fmt::format("m.h5: is damaged: its contents are not those of version {}. Copy it "
-                          "again from its source, or train it anew.",
-                          version));
-  EXPECT_NE(read_error(sealed(plain, 0)), "");
+  for (const std::string& file : {plain, calibrated, partly, extended}) {
+    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 5\n");
+    for (int version = 1; version < kModelVersion; ++version)
+      EXPECT_EQ(read_error(sealed(file, version)),
+                "m.h5: is damaged: /certificate/edge_t is missing. Copy it again from its source, "
+                "or train it anew.");
+    EXPECT_EQ(read_error(sealed(file, 0)),
+              "m.h5: is damaged: there is no version 0. Copy it again from its source, or train it "
+              "anew.");
+  }
+}
+
+// Linear weights have no kernels and no support vectors, and kernel expansions no weights of features.
+TEST_F(ModelFile, TheMethodSaysWhatFunctionsAre) {
+  Model model = random_model(2, {.kernels = "linear"});
+  model.settings.method = "coclus";
+  EXPECT_NE(error_of([&] { model_to_bytes(model); }).find("the kind of function that coclus"),
+            std::string::npos);
+  model.kernels.clear();
+  model.divisors.resize(0);
+  model.support_vectors.resize(0, 4);
+  model.training_row.clear();
+  model.certificate.nu.resize(0, 0);
+  Random random(3);
+  for (TaskModel& task : model.tasks) {
+    task.function = LinearWeights{random_vector(random, 4, -1, 1)};
+    task.shared = random_vector(random, 4, -1, 1);
+  }
+  EXPECT_EQ(model_from_bytes(model_to_bytes(model), "m.h5"), model);
+  std::get<LinearWeights>(model.tasks[1].function).w.conservativeResize(3);
+  EXPECT_EQ(error_of([&] { model_to_bytes(model); }),
+            "the model cannot be written: /tasks/w has 3 values, not 4.");
 }
 
 // What write_arrays cannot express.
 TEST_F(ModelFile, ModelsOfUnequalListsAreNotWritten) {
   const std::vector<std::function<void(Model&)>> changes = {
-      [](Model& m) { m.tasks[0].theta.conservativeResize(2); },
-      [](Model& m) { m.tasks[0].alpha.conservativeResize(1); },
-      [](Model& m) { m.tasks[0].sample.pop_back(); },
+      [](Model& m) { expansion(m, 0).theta.conservativeResize(2); },
+      [](Model& m) { expansion(m, 0).alpha.conservativeResize(1); },
+      [](Model& m) { expansion(m, 0).sample.pop_back(); },
       [](Model& m) { m.groups[0].pop_back(); },
       [](Model& m) { m.groups[1] = {0}; },
       [](Model& m) { m.groups[1] = {7}; },
@@ -628,7 +669,7 @@ TEST_F(ModelFile, RandomForgeriesAreRefusedOrSound) {
       }
     }
     try {
-      const Model model = model_from_bytes(sealed(bad, 4), "m.h5");
+      const Model model = model_from_bytes(sealed(bad), "m.h5");
       detail::check_model(model);
       ++read;
     } catch (const InputError& error) {
@@ -661,7 +702,7 @@ TEST_F(ModelFile, SplicedFilesAreRefusedOrSound) {
         bad.replace(to, count, good.substr(from, count));
         bad.resize(good.size());
     }
-    const std::string error = read_error(sealed(bad, 4));
+    const std::string error = read_error(sealed(bad));
     EXPECT_TRUE(error.empty() || error.starts_with("m.h5: is damaged: ")) << error;
   }
 }

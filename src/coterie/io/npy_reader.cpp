@@ -49,8 +49,7 @@ void read_names(const std::string& path, const InputFile& file, Index rows, Dict
 }  // namespace
 
 Samples read_npy_files(const std::vector<InputFile>& files, const TableOptions& options) {
-  const std::string label = options.label == TableOptions{}.label ? "" : options.label;
-  const Wanted wanted_labels{"labels", "label", label, options.label_required};
+  const Wanted wanted_labels{"labels", "label", options.label.value_or(""), options.label_required};
   const Wanted wanted_tasks{"tasks", "task", options.task.value_or(""), options.task.has_value()};
   Samples samples;
   Dictionary labels, tasks;

@@ -10,15 +10,17 @@
 namespace coterie {
 
 struct TableOptions {
-  std::string label = "label";             // the column of labels; a file beside .npy data
-  std::optional<std::string> task = {};    // the column of task names; default: "task" when there
-  std::vector<std::string> drop = {};      // columns to leave out
+  std::optional<std::string> label =
+      {};  // the column of labels; default: "label"; a file beside .npy data
+  std::optional<std::string> task = {};  // the column of task names; default: "task" when there
+  ColumnNames trained = {};              // of a model: the defaults where a table has such columns
+  std::vector<std::string> drop = {};    // columns to leave out
   std::vector<std::string> features = {};  // the columns of X, in this order; empty: all others
   bool label_required = true;         // false, for prediction: labels are read if they are there
   std::optional<double> memory = {};  // bytes that the table may take; default: memory_for_tables()
 };
 
-// Reads the files as one table. Every error is an InputError "file:line:column: what was found. What to do."
+// Reads the files as one table, and remembers the names of its columns for labels and tasks (Samples::columns). Every error is an InputError "file:line:column: what was found. What to do."
 //
 // CSV and TSV need a header; files are joined by the names of their columns. LIBSVM files (.svm, .libsvm, .svmlight, or by
 // their content) have features f1, f2, ... up to the largest index; `features` and `drop` may choose among them.

@@ -137,6 +137,28 @@ TEST_F(Table, LinesLongerThanTheBufferAndManyRows) {
   }
 }
 
+// Columns of labels and tasks: those that are asked for, then a model's, then the usual ones.
+TEST_F(Table, RemembersTheNamesOfColumns) {
+  const std::string file = write("a.csv", "f1,label,target,task,site\n1,x,y,s,t\n2,z,w,u,v\n");
+  const auto columns = [&](const TableOptions& options) {
+    const Samples samples = read_samples({file}, options);
+    return samples.columns.label + " " + samples.columns.task;
+  };
+  EXPECT_EQ(columns({.features = {"f1"}}), "label task");
+  EXPECT_EQ(columns({.label = "target", .task = "site", .features = {"f1"}}), "target site");
+  EXPECT_EQ(columns({.trained = {"target", "site"}, .features = {"f1"}}), "target site");
+  EXPECT_EQ(columns({.label = "label", .trained = {"target", "site"}, .features = {"f1"}}),
+            "label site");
+  EXPECT_EQ(columns({.trained = {"class", "place"}, .features = {"f1"}}), "label task");
+  const std::string other = write("b.csv", "label,task,target\n1,2,x\n3,4,y\n");
+  const TableOptions features{
+      .trained = {"class", "place"}, .features = {"label", "task"}, .label_required = false};
+  EXPECT_EQ(read_samples({other}, features).columns, ColumnNames());
+  EXPECT_EQ(
+      read_samples({write("a.svm", "1 1:2\n2 1:3\n")}, {.trained = {"target", "site"}}).columns,
+      ColumnNames());
+}
+
 Samples awkward_samples() {
   Samples samples = plant_groups({.tasks = 3, .groups = 3, .samples = 40}).samples;
   samples.X(0, 0) = 5e-324;

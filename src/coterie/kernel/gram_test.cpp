@@ -657,7 +657,7 @@ TEST(Gram, RoundingOfValuesIsWithinItsBound) {
     for (Index i = 1; i < 8; ++i)
       data.X.row(i) = data.X.row(0) * (1 + std::pow(10, -2.0 * static_cast<double>(i)));
     data.features = {"f1", "f2", "f3"};
-    Task task{"t", "-1", "1", {}, Vector::Ones(24)};
+    Task task{{"t", "-1", "1", ""}, {}, Vector::Ones(24)};
     for (Index i = 0; i < 24; ++i) task.rows.push_back(i);
     data.tasks = {task};
     const std::string s = fmt::format("{}", scale);

@@ -59,7 +59,7 @@ Anchors merge_anchors(const Model& model, const TaskGraph& edges) {
   for (std::size_t t = 0; t < anchor_of.size(); ++t) {
     if (anchor_of[t] < 0) continue;
     const auto same = std::ranges::find_if(anchors.task, [&](Index other) {
-      return model.tasks[static_cast<std::size_t>(other)].theta == model.tasks[t].theta;
+      return model.tasks[static_cast<std::size_t>(other)].theta() == model.tasks[t].theta();
     });
     anchor_of[t] = same - anchors.task.begin();
     if (same == anchors.task.end()) anchors.task.push_back(static_cast<Index>(t));
@@ -68,7 +68,7 @@ Anchors merge_anchors(const Model& model, const TaskGraph& edges) {
   anchors.theta.resize(A, std::ssize(model.kernels));
   for (Index a = 0; a < A; ++a)
     anchors.theta.row(a) =
-        model.tasks[static_cast<std::size_t>(anchors.task[static_cast<std::size_t>(a)])].theta;
+        model.tasks[static_cast<std::size_t>(anchors.task[static_cast<std::size_t>(a)])].theta();
   std::map<std::pair<Index, Index>, Index> place;
   for (const Edge& edge : edges) {
     const Index t = edge.t < old ? anchor_of[static_cast<std::size_t>(edge.t)] : edge.t - old + A;
@@ -143,22 +143,12 @@ void add_tasks(Model& model, const Dataset& scaled, const NewtonResult& fit, dou
   for (std::size_t u = 0; u < scaled.tasks.size(); ++u) {
     const Task& task = scaled.tasks[u];
     TaskModel out;
-    out.name = task.name;
-    out.negative = task.negative;
-    out.positive = task.positive;
+    static_cast<TaskId&>(out) = task;
     out.n = task.size();
     out.C = C;
-    out.theta = fit.theta.row(static_cast<Index>(u));
     out.bias = fit.bias[static_cast<Index>(u)];
     out.objective = fit.objective[static_cast<Index>(u)];
-    for (Index i = 0; i < task.size(); ++i) {
-      if (!(fit.alpha[u][i] > 0)) continue;
-      out.sample.push_back(i);
-      out.support.push_back(
-          place[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])]);
-    }
-    out.alpha = fit.alpha[u](out.sample);
-    out.y = task.y(out.sample);
+    out.function = expansion_of(fit.theta.row(static_cast<Index>(u)), fit.alpha[u], task, place);
     model.tasks.push_back(std::move(out));
   }
 }
@@ -166,9 +156,9 @@ void add_tasks(Model& model, const Dataset& scaled, const NewtonResult& fit, dou
 // A new task belongs to the group of the first task whose weights it has.
 void join_groups(Model& model, Index old) {
   for (Index own = old; own < std::ssize(model.tasks); ++own) {
-    const Vector& theta = model.tasks[static_cast<std::size_t>(own)].theta;
+    const Vector& theta = model.tasks[static_cast<std::size_t>(own)].theta();
     const auto same = std::ranges::find_if(model.groups, [&](const std::vector<Index>& group) {
-      return model.tasks[static_cast<std::size_t>(group.front())].theta == theta;
+      return model.tasks[static_cast<std::size_t>(group.front())].theta() == theta;
     });
     if (same != model.groups.end())
       same->push_back(own);
@@ -226,7 +216,7 @@ void share_duals(const Model& model, const TaskGraph& edges, const Anchors& anch
   for (Index u_new = 0; u_new < fit.theta.rows(); ++u_new) unit.push_back(u_new);
   Matrix theta(added.base_tasks, std::ssize(model.kernels));
   for (Index t = 0; t < theta.rows(); ++t)
-    theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta;
+    theta.row(t) = model.tasks[static_cast<std::size_t>(t)].theta();
   const Proof shares = join_proofs(fit.parts, unit, fit.theta,
                                    {edges, kappa, theta, WeightSet(model.settings.norm)}, proof.nu);
   const bool lost = fit.status == Status::converged && !shares.shows(tolerance * shares.primal);

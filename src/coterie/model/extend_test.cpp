@@ -20,6 +20,10 @@
 namespace coterie {
 namespace {
 
+KernelExpansion& expansion(Model& model, std::size_t t) {
+  return std::get<KernelExpansion>(model.tasks[t].function);
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // The theta step, with fixed tasks.
@@ -319,8 +323,8 @@ TEST(Extend, WithoutSharingEqualsASeparateFit) {
     for (const std::vector<Index>& group : extended.groups)
       for (std::size_t t = 0; t < extended.tasks.size(); ++t)
         EXPECT_EQ(std::ranges::count(group, static_cast<Index>(t)) == 1,
-                  extended.tasks[t].theta ==
-                      extended.tasks[static_cast<std::size_t>(group.front())].theta);
+                  extended.tasks[t].theta() ==
+                      extended.tasks[static_cast<std::size_t>(group.front())].theta());
   }
 }
 
@@ -332,11 +336,11 @@ TEST(Extend, AnInfiniteLambdaGivesTheCommonKernel) {
     const Model extended = extend(example->model, example->added, {.tolerance = 1e-8});
     expect_sound(*example, extended, 1e-8);
     EXPECT_EQ(extended.groups.size(), 1U);
-    for (const TaskModel& task : extended.tasks) EXPECT_EQ(task.theta, extended.tasks[0].theta);
+    for (const TaskModel& task : extended.tasks) EXPECT_EQ(task.theta(), extended.tasks[0].theta());
     // A number beyond which nothing moves gives the same.
     const Model strong = extend(example->model, example->added, {.lambda = 1e6, .tolerance = 1e-8});
     expect_sound(*example, strong, 1e-8);
-    EXPECT_EQ(strong.tasks.back().theta, extended.tasks.back().theta);
+    EXPECT_EQ(strong.tasks.back().theta(), extended.tasks.back().theta());
     EXPECT_EQ(strong.groups.size(), 1U);
     // Without a link that says so the common kernel is no necessity, and its proof none.
     Model forged = extended;
@@ -358,12 +362,12 @@ TEST(Extend, AHugeLambdaLeadsToTheGeometricMedian) {
     const double lambda = 1e6 * std::max(1.0, model.certificate.lambda);
     const Model extended = extend(model, example->added, {.lambda = lambda, .tolerance = 1e-8});
     expect_sound(*example, extended, 1e-8);
-    const Vector& theta = extended.tasks.back().theta;
+    const Vector& theta = extended.tasks.back().theta();
     for (std::size_t t = model.tasks.size(); t < extended.tasks.size(); ++t)
-      EXPECT_LE((extended.tasks[t].theta - theta).norm(), 1e-6);
+      EXPECT_LE((extended.tasks[t].theta() - theta).norm(), 1e-6);
     const auto sum_of_distances = [&](const Vector& x) {
       double sum = 0;
-      for (const TaskModel& task : model.tasks) sum += (task.theta - x).norm();
+      for (const TaskModel& task : model.tasks) sum += (task.theta() - x).norm();
       return sum;
     };
     Random random(seed);
@@ -375,7 +379,7 @@ TEST(Extend, AHugeLambdaLeadsToTheGeometricMedian) {
     for (const std::vector<Index>& group : model.groups) {
       if (2 * group.size() <= model.tasks.size()) continue;
       ++majorities;
-      EXPECT_EQ(theta, model.tasks[static_cast<std::size_t>(group.front())].theta);
+      EXPECT_EQ(theta, model.tasks[static_cast<std::size_t>(group.front())].theta());
     }
   }
   EXPECT_GT(majorities, 3);
@@ -396,7 +400,7 @@ double objective(const Model& model, const Dataset& data, double lambda, double 
                      Vector::Ones(y.size()), costs, {.gap_tolerance = 1e-10})
                .primal;
     for (const TaskModel& task : model.tasks)
-      sum += lambda * (task.theta - theta.row(u).transpose()).norm();
+      sum += lambda * (task.theta() - theta.row(u).transpose()).norm();
     for (Index v = 0; v < u; ++v) sum += lambda * (theta.row(v) - theta.row(u)).norm();
   }
   return sum;
@@ -414,7 +418,7 @@ TEST(Extend, NoWeightsAreBetter) {
     Matrix theta(std::ssize(example->added.tasks), std::ssize(extended.kernels));
     for (Index u = 0; u < theta.rows(); ++u)
       theta.row(u) =
-          extended.tasks[example->model.tasks.size() + static_cast<std::size_t>(u)].theta;
+          extended.tasks[example->model.tasks.size() + static_cast<std::size_t>(u)].theta();
     const auto at = [&](const Matrix& x) {
       return objective(example->model, example->added, proof.lambda, extended.settings.C, x);
     };
@@ -449,7 +453,7 @@ TEST(Extend, TasksTakenOutOfAJointFitComeBackToIt) {
     if (std::isinf(proof.lambda)) continue;  // a single kernel
     double in_joint = joint.tasks.back().objective;
     for (std::size_t t = 0; t < old; ++t)
-      in_joint += proof.lambda * (joint.tasks[t].theta - joint.tasks.back().theta).norm();
+      in_joint += proof.lambda * (joint.tasks[t].theta() - joint.tasks.back().theta()).norm();
     EXPECT_NEAR(proof.primal, in_joint, 3e-9 * std::max(1.0, joint.certificate.primal));
   }
 }
@@ -468,7 +472,7 @@ TEST(Extend, ACopyOfATaskJoinsItsGroup) {
     copy.tasks = {problem.data.tasks.front()};
     copy.tasks[0].name = "copy";
     const Model extended = extend(model, copy, {.tolerance = 1e-8});
-    EXPECT_EQ(extended.tasks.back().theta, model.tasks.front().theta);
+    EXPECT_EQ(extended.tasks.back().theta(), model.tasks.front().theta());
     EXPECT_EQ(extended.groups.front().back(), std::ssize(model.tasks));
   }
 }
@@ -561,7 +565,7 @@ TEST_F(Planting, OldTasksStayAsTheyAre) {
 
 TEST_F(Planting, ANewTaskHasTheKernelOfItsGroup) {
   Index most = 0;
-  extended_.tasks[7].theta.maxCoeff(&most);
+  extended_.tasks[7].theta().maxCoeff(&most);
   EXPECT_EQ(most, group_[7]);
 }
 
@@ -582,14 +586,14 @@ TEST_F(Planting, LinksChooseTheAnchors) {
   ExtendSettings settings{.lambda = 1e4, .tolerance = 1e-8, .links = TaskGraph{{2, 7, 0.5}}};
   const Model linked = extend(example_.model, example_.added, settings);
   expect_sound(example_, linked, 1e-8);
-  EXPECT_EQ(linked.tasks[7].theta, linked.tasks[2].theta);
+  EXPECT_EQ(linked.tasks[7].theta(), linked.tasks[2].theta());
   EXPECT_TRUE(std::ranges::any_of(linked.groups, [](const std::vector<Index>& group) {
     return group.back() == 7 && std::ranges::find(group, 2) != group.end();
   }));
   settings.lambda = infinity;
   const Model common = extend(example_.model, example_.added, settings);
   expect_sound(example_, common, 1e-8);
-  EXPECT_EQ(common.tasks[7].theta, linked.tasks[2].theta);
+  EXPECT_EQ(common.tasks[7].theta(), linked.tasks[2].theta());
   settings.lambda = 1e4;
   settings.links = TaskGraph{};
   const Model unlinked = extend(example_.model, example_.added, settings);
@@ -629,13 +633,13 @@ TEST_F(Planting, TheCheckerNoticesEveryFalseProof) {
   expect_noticed([&](Model& m) { proof(m).nu.setZero(); }, "the dual value is");
   expect_noticed([&](Model& m) { proof(m).lambda *= 2; }, "the objective is");
   expect_noticed([](Model& m) { m.extensions[0].tolerance = 1e-14; }, "above the tolerance");
-  expect_noticed([](Model& m) { m.tasks[7].theta[0] += 0.1; }, "do not add up to 1");
-  expect_noticed([](Model& m) { std::swap(m.tasks[7].theta[0], m.tasks[7].theta[1]); },
+  expect_noticed([](Model& m) { expansion(m, 7).theta[0] += 0.1; }, "do not add up to 1");
+  expect_noticed([](Model& m) { std::swap(expansion(m, 7).theta[0], expansion(m, 7).theta[1]); },
                  "the objective is");
-  expect_noticed([](Model& m) { std::swap(m.tasks[0].theta[0], m.tasks[0].theta[1]); },
+  expect_noticed([](Model& m) { std::swap(expansion(m, 0).theta[0], expansion(m, 0).theta[1]); },
                  "the objective is");  // an anchor
   expect_noticed([](Model& m) { m.tasks[7].bias += 0.5; }, "the objective is");
-  expect_noticed([](Model& m) { m.tasks[7].alpha *= 2; }, "leaves its box");
+  expect_noticed([](Model& m) { expansion(m, 7).alpha *= 2; }, "leaves its box");
   expect_noticed([](Model& m) { m.support_vectors.bottomRows(1).array() += 1e-9; },
                  "differs from its row");
   expect_noticed([](Model& m) { m.training_row.back() += 1; }, "another row of the data");

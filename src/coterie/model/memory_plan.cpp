@@ -134,7 +134,7 @@ MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendS
                                : tasks * (old + (tasks - 1) / 2);
   double numbers = static_cast<double>(model.support_vectors.size() + model.certificate.nu.size());
   for (const TaskModel& task : model.tasks)
-    numbers += numbers_of_support * static_cast<double>(task.support.size());
+    numbers += numbers_of_support * static_cast<double>(task.expansion().support.size());
   for (const Extension& added : model.extensions)
     numbers += static_cast<double>(added.certificate.nu.size());
   needs.others = number * copies_of_model * numbers;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace coterie {
 
@@ -15,12 +16,44 @@ bool same(const A& a, const A& b) {
 
 }  // namespace
 
+bool KernelExpansion::operator==(const KernelExpansion& o) const {
+  return support == o.support && sample == o.sample && same(theta, o.theta) &&
+         same(alpha, o.alpha) && same(y, o.y);
+}
+
+bool LinearWeights::operator==(const LinearWeights& o) const { return same(w, o.w); }
+
 bool TaskModel::operator==(const TaskModel& o) const {
-  return std::tie(name, negative, positive, n, C, bias, objective, support, sample, calibration) ==
-             std::tie(o.name, o.negative, o.positive, o.n, o.C, o.bias, o.objective, o.support,
-                      o.sample, o.calibration) &&
-         same(theta, o.theta) && same(alpha, o.alpha) && same(y, o.y) && same(w, o.w) &&
+  return TaskId::operator==(o) &&
+         std::tie(n, C, bias, objective, function, calibration) ==
+             std::tie(o.n, o.C, o.bias, o.objective, o.function, o.calibration) &&
          same(shared, o.shared);
+}
+
+const KernelExpansion& TaskModel::expansion() const {
+  static const KernelExpansion none;
+  const KernelExpansion* const own = std::get_if<KernelExpansion>(&function);
+  return own != nullptr ? *own : none;
+}
+
+const Vector& TaskModel::w() const {
+  static const Vector none;
+  const LinearWeights* const own = std::get_if<LinearWeights>(&function);
+  return own != nullptr ? own->w : none;
+}
+
+KernelExpansion expansion_of(Vector theta, const Vector& alpha, const Task& task,
+                             const std::vector<Index>& place) {
+  KernelExpansion out;
+  out.theta = std::move(theta);
+  for (Index i = 0; i < task.size(); ++i) {
+    if (!(alpha[i] > 0)) continue;
+    out.sample.push_back(i);
+    out.support.push_back(place[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])]);
+  }
+  out.alpha = alpha(out.sample);
+  out.y = task.y(out.sample);
+  return out;
 }
 
 bool Certificate::operator==(const Certificate& o) const {
@@ -32,11 +65,11 @@ bool Certificate::operator==(const Certificate& o) const {
 }
 
 bool Model::operator==(const Model& o) const {
-  return std::tie(settings, features, scaling, kernels, casting, classes, training_row,
-                  training_rows, tasks, groups, certificate, fingerprint,
-                  extensions) == std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting,
-                                          o.classes, o.training_row, o.training_rows, o.tasks,
-                                          o.groups, o.certificate, o.fingerprint, o.extensions) &&
+  return std::tie(settings, features, scaling, kernels, casting, classes, columns, training_row,
+                  training_rows, tasks, groups, certificate, fingerprint, extensions) ==
+             std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting, o.classes, o.columns,
+                      o.training_row, o.training_rows, o.tasks, o.groups, o.certificate,
+                      o.fingerprint, o.extensions) &&
          same(divisors, o.divisors) && same(support_vectors, o.support_vectors) && same(map, o.map);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "coterie/data/dataset.hpp"
@@ -15,24 +16,43 @@
 
 namespace coterie {
 
-struct TaskModel {
-  std::string name;
-  std::string negative, positive;  // label names of y = -1 and y = +1
-  Index n = 0;                     // training samples
-  double C = 1;                    // before class weights
-  Vector theta;                    // M
-  double bias = 0;
-  double objective = 0;        // primal value of the task's SVM
+// The function of a task in kernels: f(x) = sum_m theta^m / divisor_m sum_j alpha_j y_j k_m(x, x_j) + bias.
+struct KernelExpansion {
+  Vector theta;                // M
   std::vector<Index> support;  // per support vector: row of Model::support_vectors
-  std::vector<Index>
-      sample;  // per support vector: its position among the samples it was fitted to: the task's; `pooled`: those of all tasks, one behind the other; mapped: the pivots
+  // Per support vector: its position among the samples it was fitted to: the task's; `pooled`: those of all tasks, one behind the other;
+  // mapped: the pivots.
+  std::vector<Index> sample;
   Vector alpha;  // per support vector, > 0
   Vector y;      // per support vector, -1 or +1
-  Vector w;      // linear models: weights of the scaled features, for f(x) = w'x + bias; else empty
-  Vector shared;            // the part of w that tasks share, of methods that have one; else empty
+  bool operator==(const KernelExpansion&) const;
+};
+
+// The same in scaled features: f(x) = w'x + bias.
+struct LinearWeights {
+  Vector w;
+  bool operator==(const LinearWeights&) const;
+};
+
+struct TaskModel : TaskId {
+  Index n = 0;   // training samples
+  double C = 1;  // before class weights
+  double bias = 0;
+  double objective = 0;  // primal value of the task's SVM
+  std::variant<KernelExpansion, LinearWeights> function;
+  Vector shared;  // the part of the weights that tasks share, of methods that have one; else empty
   Calibration calibration;  // from decision values to probabilities of the positive label
+
+  // Of the kind that the function is not, these are empty.
+  const KernelExpansion& expansion() const;
+  const Vector& theta() const { return expansion().theta; }
+  const Vector& w() const;
   bool operator==(const TaskModel&) const;
 };
+
+// The samples of positive alpha. `place`: of a row of the data among the support vectors of the model.
+KernelExpansion expansion_of(Vector theta, const Vector& alpha, const Task& task,
+                             const std::vector<Index>& place);
 
 // The proof: primal and dual values with the pair duals that give the latter, docs/maths.md (5).
 struct Certificate {
@@ -72,6 +92,7 @@ struct Model {
   Vector divisors;  // one per kernel
   Casting casting = Casting::binary;
   std::vector<std::string> classes;  // of one-vs-one and one-vs-rest
+  ColumnNames columns;               // of the table it was trained on
   Matrix support_vectors;  // scaled features; every sample once, however many tasks it supports
   std::vector<Index> training_row;  // per support vector: its row in the training data
   Matrix map;  // linear methods on features that stand for kernels: those of the support vectors

@@ -16,6 +16,10 @@
 namespace coterie {
 namespace {
 
+KernelExpansion& expansion(Model& model, std::size_t t) {
+  return std::get<KernelExpansion>(model.tasks[t].function);
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const std::string of_lambda =
     "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'.";
@@ -228,11 +232,14 @@ TEST(Predict, DecisionValuesFollowTheirDefinition) {
         const Vector x = prepared.set.data.X.row(i);  // scaled
         double expected = task.bias;
         for (std::size_t m = 0; m < model.kernels.size(); ++m)
-          for (std::size_t k = 0; k < task.support.size(); ++k)
-            expected += task.theta[static_cast<Index>(m)] / model.divisors[static_cast<Index>(m)] *
-                        task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)] *
-                        kernel_value(model.kernels[m], x,
-                                     model.support_vectors.row(task.support[k]).transpose());
+          for (std::size_t k = 0; k < task.expansion().support.size(); ++k)
+            expected +=
+                task.expansion().theta[static_cast<Index>(m)] /
+                model.divisors[static_cast<Index>(m)] *
+                task.expansion().alpha[static_cast<Index>(k)] *
+                task.expansion().y[static_cast<Index>(k)] *
+                kernel_value(model.kernels[m], x,
+                             model.support_vectors.row(task.expansion().support[k]).transpose());
         EXPECT_NEAR(f[i], expected, 1e-9 * (1 + std::abs(expected)));
       }
     }
@@ -293,11 +300,12 @@ class Checker : public ::testing::Test {
 TEST_F(Checker, NoticesEveryFalseProof) {
   expect_noticed([](Model& m) { m.certificate.primal *= 1.001; }, "the objective is");
   expect_noticed([](Model& m) { m.certificate.dual -= 0.01; }, "the dual value is");
-  expect_noticed([](Model& m) { m.tasks[0].theta[0] += 0.1; }, "do not add up to 1");
+  expect_noticed([](Model& m) { expansion(m, 0).theta[0] += 0.1; }, "do not add up to 1");
   expect_noticed([](Model& m) { m.tasks[1].bias += 0.5; }, "the objective is");
-  expect_noticed([](Model& m) { m.tasks[0].alpha *= 2; }, "leaves its box");
-  expect_noticed([](Model& m) { m.tasks[0].alpha[0] *= 0.5; }, "y'alpha of task 't1' is not 0");
-  expect_noticed([](Model& m) { m.tasks[0].y = -m.tasks[0].y; }, "has another label");
+  expect_noticed([](Model& m) { expansion(m, 0).alpha *= 2; }, "leaves its box");
+  expect_noticed([](Model& m) { expansion(m, 0).alpha[0] *= 0.5; },
+                 "y'alpha of task 't1' is not 0");
+  expect_noticed([](Model& m) { expansion(m, 0).y = -expansion(m, 0).y; }, "has another label");
   expect_noticed([](Model& m) { m.support_vectors(0, 0) += 1e-9; }, "differs from its row");
   expect_noticed([](Model& m) { m.training_row[0] += 1; }, "another row of the data");
   expect_noticed([](Model& m) { m.certificate.nu *= 100; }, "leaves its ball");
@@ -313,8 +321,8 @@ TEST_F(Checker, NoticesEveryFalseProof) {
         m.groups = {{}};
         for (std::size_t t = 0; t < m.tasks.size(); ++t)
           m.groups[0].push_back(static_cast<Index>(t));
-        m.tasks[1].theta = Vector::Unit(3, 2);
-        m.tasks[0].theta = Vector::Unit(3, 1);
+        expansion(m, 1).theta = Vector::Unit(3, 2);
+        expansion(m, 0).theta = Vector::Unit(3, 1);
       },
       "a group are not equal");
 }

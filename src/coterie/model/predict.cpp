@@ -15,8 +15,9 @@ namespace {
 // Values between the rows of X (scaled) and the support vectors of a task, for one kernel.
 Matrix cross_values(const Model& model, const Kernel& kernel, const TaskModel& task,
                     ConstMatrixRef X, const PrecomputedMatrices& cross) {
+  const std::vector<Index>& support = task.expansion().support;
   if (!kernel.is_precomputed())
-    return cross_gram(kernel, X, model.support_vectors(task.support, Eigen::all));
+    return cross_gram(kernel, X, model.support_vectors(support, Eigen::all));
   const auto found = cross.find(kernel.file);
   if (found == cross.end())
     throw InputError(fmt::format(
@@ -29,8 +30,7 @@ Matrix cross_values(const Model& model, const Kernel& kernel, const TaskModel& t
         "(training samples).",
         to_string(kernel), values.rows(), values.cols(), X.rows(), model.training_rows));
   std::vector<Index> columns;
-  for (const Index s : task.support)
-    columns.push_back(model.training_row[static_cast<std::size_t>(s)]);
+  for (const Index s : support) columns.push_back(model.training_row[static_cast<std::size_t>(s)]);
   return values(Eigen::all, columns);
 }
 
@@ -40,12 +40,16 @@ Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
                        const PrecomputedMatrices& cross) {
   const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
   const Matrix scaled = apply_scaling(model.scaling, X);
-  const Vector weights = task.alpha.cwiseProduct(task.y);
   Vector f = Vector::Constant(X.rows(), task.bias);
-  if (task.w.size() > 0) f += scaled * task.w;
-  if (task.support.empty()) return f;
+  if (const LinearWeights* const linear = std::get_if<LinearWeights>(&task.function)) {
+    f += scaled * linear->w;
+    return f;
+  }
+  const KernelExpansion& own = std::get<KernelExpansion>(task.function);
+  if (own.support.empty()) return f;
+  const Vector weights = own.alpha.cwiseProduct(own.y);
   for (std::size_t m = 0; m < model.kernels.size(); ++m) {
-    const double theta = task.theta[static_cast<Index>(m)];
+    const double theta = own.theta[static_cast<Index>(m)];
     if (theta == 0) continue;
     f += theta / model.divisors[static_cast<Index>(m)] *
          (cross_values(model, model.kernels[m], task, scaled, cross) * weights);

@@ -16,20 +16,11 @@ namespace {
 
 constexpr Index chunk_rows = 2048;  // scored at a time, to bound the memory of kernel values
 
-// The value of the task column behind a task: "site" of "site:a|b", nothing for "a|b".
-std::string part_name(const Model& model, const TaskModel& task) {
-  if (model.casting == Casting::binary) return task.name;
-  const std::string pair = model.casting == Casting::one_vs_one
-                               ? task.negative + "|" + task.positive
-                               : task.positive + "|rest";
-  const std::size_t rest = task.name.size() - std::min(task.name.size(), pair.size());
-  return rest == 0 ? "" : task.name.substr(0, rest - 1);
-}
-
 std::vector<PartPredictions> parts_of(const Model& model) {
   std::vector<PartPredictions> parts;
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
-    const std::string name = part_name(model, model.tasks[t]);
+    const TaskModel& task = model.tasks[t];
+    const std::string& name = model.casting == Casting::binary ? task.name : task.part;
     auto part = std::ranges::find(parts, name, &PartPredictions::name);
     if (part == parts.end())
       part = parts.insert(parts.end(), PartPredictions{name, {}, {}, {}, {}, {}, {}, false});
@@ -38,9 +29,14 @@ std::vector<PartPredictions> parts_of(const Model& model) {
   return parts;
 }
 
-bool without_task_column(const Model& model, const std::vector<PartPredictions>& parts) {
-  return parts.size() == 1 &&
-         (parts[0].name.empty() || (model.casting == Casting::binary && parts[0].name == "all"));
+// Where rows go that say nothing of a task: to what was trained on such rows, or to the only part. Past the end if there is neither.
+Index nameless_part(const Model& model, const std::vector<PartPredictions>& parts) {
+  const auto is_nameless = [&](const PartPredictions& part) {
+    return model.tasks[static_cast<std::size_t>(part.tasks.front())].part.empty();
+  };
+  if (parts.size() == 1) return 0;
+  if (std::ranges::count_if(parts, is_nameless) != 1) return std::ssize(parts);
+  return std::ranges::find_if(parts, is_nameless) - parts.begin();
 }
 
 // The tasks that score rows of an unknown one.
@@ -85,16 +81,6 @@ std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task)
   return tasks;
 }
 
-// Where rows go that say nothing of a task: to what was trained on such rows, if tasks with names were added later.
-Index nameless_part(const Model& model, const std::vector<std::string>& names) {
-  const std::string nameless = model.casting == Casting::binary ? "all" : "";
-  if (model.extensions.empty()) return std::ssize(names);
-  for (Index t = 0; t < model.extensions.front().base_tasks; ++t)
-    if (part_name(model, model.tasks[static_cast<std::size_t>(t)]) != nameless)
-      return std::ssize(names);
-  return std::ranges::find(names, nameless) - names.begin();
-}
-
 void assign_rows(const Model& model, const Samples& samples, const std::string& source,
                  const std::string& new_task, Predictions& out) {
   std::vector<std::string> names;
@@ -104,20 +90,22 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
     names.push_back(name);
     out.parts.push_back({name, tasks_of_new(model, new_task), {}, {}, {}, {}, {}, true});
   };
-  const bool all_to_one =
-      without_task_column(model, out.parts) || (out.parts.size() == 1 && samples.task.empty());
-  const Index nameless = nameless_part(model, names);
-  if (!all_to_one && samples.task.empty() && nameless == std::ssize(names)) {
+  const Index nameless = nameless_part(model, out.parts);
+  // Trained without a task column, a model does not look at one.
+  const bool by_name =
+      !samples.task.empty() && !(names.size() == 1 && model.tasks.front().part.empty());
+  if (!by_name && nameless == std::ssize(names)) {
     if (new_task.empty())
       throw InputError(
           fmt::format("{}: there is no task column, but the model has {} tasks ({}). Add a column "
-                      "'task', or name it with `task`.",
-                      source, names.size(), list_names(names)));
+                      "'{}', or name it with `task`.",
+                      source, names.size(), list_names(names),
+                      model.columns.task.empty() ? "task" : model.columns.task));
     add_new("new");
   }
   for (Index i = 0; i < samples.X.rows(); ++i) {
-    Index p = all_to_one ? 0 : nameless;
-    if (!all_to_one && !samples.task.empty()) {
+    Index p = nameless;
+    if (by_name) {
       const std::string& name =
           samples.tasks[static_cast<std::size_t>(samples.task[static_cast<std::size_t>(i)])];
       p = std::ranges::find(names, name) - names.begin();
@@ -174,13 +162,13 @@ Model voters_of(const Model& model, const PartPredictions& part, bool calibrated
   for (const Index t : part.tasks) {
     const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
     voters.tasks.push_back({});
-    voters.tasks.back().negative = task.negative;
-    voters.tasks.back().positive = task.positive;
+    static_cast<TaskId&>(voters.tasks.back()) = task;
     if (calibrated) voters.tasks.back().calibration = task.calibration;
   }
   for (const std::string& name : model.classes) {
     const auto has = [&](const TaskModel& task) {
-      return task.negative == name || task.positive == name;
+      return task.positive == name ||
+             (model.casting == Casting::one_vs_one && task.negative == name);
     };
     if (std::ranges::any_of(voters.tasks, has)) voters.classes.push_back(name);
   }

@@ -180,6 +180,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   model.divisors = prepared.grams.divisors;
   model.casting = data.casting;
   model.classes = data.classes;
+  model.columns = data.columns;
   model.training_rows = data.X.rows();
   model.groups = fit.groups;
   model.fingerprint = std::move(fingerprint);
@@ -200,22 +201,12 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     const Task& task = data.tasks[t];
     TaskModel out;
-    out.name = task.name;
-    out.negative = task.negative;
-    out.positive = task.positive;
+    static_cast<TaskId&>(out) = task;
     out.n = task.size();
     out.C = prepared.set.task_C[static_cast<Index>(t)];
-    out.theta = fit.theta.row(static_cast<Index>(t));
     out.bias = fit.bias[static_cast<Index>(t)];
     out.objective = fit.task_objective[static_cast<Index>(t)];
-    for (Index i = 0; i < task.size(); ++i) {
-      if (!(fit.alpha[t][i] > 0)) continue;
-      out.sample.push_back(i);
-      out.support.push_back(
-          place[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])]);
-    }
-    out.alpha = fit.alpha[t](out.sample);
-    out.y = task.y(out.sample);
+    out.function = expansion_of(fit.theta.row(static_cast<Index>(t)), fit.alpha[t], task, place);
     model.tasks.push_back(std::move(out));
   }
 

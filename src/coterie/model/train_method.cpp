@@ -81,15 +81,14 @@ Model share_pooled(Model model, const Dataset& tasks) {
   model.groups = {{}};
   for (const Task& task : tasks.tasks) {
     TaskModel copy = pooled;
-    copy.name = task.name;
-    copy.negative = task.negative;
-    copy.positive = task.positive;
+    static_cast<TaskId&>(copy) = task;
     copy.n = task.size();
     model.groups.front().push_back(std::ssize(model.tasks));
     model.tasks.push_back(std::move(copy));
   }
   model.casting = tasks.casting;
   model.classes = tasks.classes;
+  model.columns = tasks.columns;
   return model;
 }
 
@@ -106,20 +105,21 @@ void expand_in_kernels(const LinearTraining& problem, const LinearFit& fit, Mode
   model.map = problem.map.L(order, Eigen::all);
   const Index M = std::ssize(model.kernels);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
-    TaskModel& task = model.tasks[t];
-    task.theta = Vector::Constant(M, 1.0 / static_cast<double>(M));
+    KernelExpansion f;
+    f.theta = Vector::Constant(M, 1.0 / static_cast<double>(M));
     const Vector coefficients = coefficients_of(problem.map, fit.W.row(static_cast<Index>(t)));
     std::vector<double> alpha, sign;
     for (std::size_t at = 0; at < order.size(); ++at) {
       const double value = coefficients[order[at]];
       if (value == 0) continue;
-      task.support.push_back(static_cast<Index>(at));
-      task.sample.push_back(static_cast<Index>(at));
+      f.support.push_back(static_cast<Index>(at));
+      f.sample.push_back(static_cast<Index>(at));
       alpha.push_back(std::abs(value));
       sign.push_back(value > 0 ? 1 : -1);
     }
-    task.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
-    task.y = Eigen::Map<const Vector>(sign.data(), std::ssize(sign));
+    f.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
+    f.y = Eigen::Map<const Vector>(sign.data(), std::ssize(sign));
+    model.tasks[t].function = std::move(f);
   }
 }
 
@@ -127,10 +127,9 @@ void expand_in_kernels(const LinearTraining& problem, const LinearFit& fit, Mode
 Groups equal_coefficients(const Model& model) {
   Matrix coefficients = Matrix::Zero(std::ssize(model.tasks), model.support_vectors.rows());
   for (Index t = 0; t < coefficients.rows(); ++t) {
-    const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
-    for (std::size_t k = 0; k < task.support.size(); ++k)
-      coefficients(t, task.support[k]) =
-          task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+    const KernelExpansion& f = model.tasks[static_cast<std::size_t>(t)].expansion();
+    for (std::size_t k = 0; k < f.support.size(); ++k)
+      coefficients(t, f.support[k]) = f.alpha[static_cast<Index>(k)] * f.y[static_cast<Index>(k)];
   }
   return equal_rows(coefficients);
 }
@@ -144,6 +143,7 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
   model.scaling = problem.set.scaling;
   model.casting = data.casting;
   model.classes = data.classes;
+  model.columns = data.columns;
   model.support_vectors = Matrix(0, data.X.cols());
   model.training_rows = data.X.rows();
   model.groups = fit.clusters;
@@ -153,13 +153,11 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
     const Task& task = data.tasks[t];
     const auto row = static_cast<Index>(t);
     TaskModel out;
-    out.name = task.name;
-    out.negative = task.negative;
-    out.positive = task.positive;
+    static_cast<TaskId&>(out) = task;
     out.n = task.size();
     out.bias = fit.b[row];
     out.objective = fit.task_objective[row];
-    if (!mapped) out.w = fit.W.row(row);
+    if (!mapped) out.function = LinearWeights{fit.W.row(row)};
     if (fit.shared.rows() > 0) out.shared = fit.shared.row(row);
     model.tasks.push_back(std::move(out));
   }

@@ -75,7 +75,7 @@ TEST(TrainMethod, PreparesWhatTheMethodIsToSee) {
   const LinearFit fit = fit_cmtl(problem, {.lambda = 0.03, .clusters = 2}, {1e-4, 100, 1});
   EXPECT_DOUBLE_EQ(model.certificate.primal, fit.primal);
   for (Index t = 0; t < 4; ++t) {
-    EXPECT_LE((model.tasks[static_cast<std::size_t>(t)].w - fit.W.row(t).transpose()).norm(),
+    EXPECT_LE((model.tasks[static_cast<std::size_t>(t)].w() - fit.W.row(t).transpose()).norm(),
               1e-12);
     const Vector f = X * fit.W.row(t).transpose();
     EXPECT_LE((decision_values(model, t, data.X) - Vector(f.array() + fit.b[t])).norm(), 1e-10);

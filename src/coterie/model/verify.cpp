@@ -41,8 +41,8 @@ class Edges {
     const TaskModel& t = model_.tasks[static_cast<std::size_t>(edge.t)];
     const TaskModel& s = model_.tasks[static_cast<std::size_t>(edge.s)];
     long double distance = 0;
-    for (Index m = 0; m < t.theta.size(); ++m) {
-      const long double d = static_cast<long double>(t.theta[m]) - s.theta[m];
+    for (Index m = 0; m < t.theta().size(); ++m) {
+      const long double d = static_cast<long double>(t.theta()[m]) - s.theta()[m];
       distance += d * d;
     }
     if (std::isinf(proof_.lambda) && edge.weight > 0)
@@ -244,7 +244,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
     if (edge.t >= old) continue;
     for (std::size_t m = 0; m < nu.size(); ++m) {
       const long double along =
-          nu[m] * model.tasks[static_cast<std::size_t>(edge.t)].theta[static_cast<Index>(m)];
+          nu[m] * model.tasks[static_cast<std::size_t>(edge.t)].theta()[static_cast<Index>(m)];
       sums.dual += along;
       sums.error += 2 * u_long * static_cast<double>(std::abs(along) + std::abs(sums.dual));
     }
@@ -257,7 +257,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
       sums.error += least.error;
       continue;
     }
-    const Vector& theta = model.tasks[static_cast<std::size_t>(old) + u].theta;  // the one choice
+    const Vector& theta = model.tasks[static_cast<std::size_t>(old) + u].theta();  // the one choice
     for (std::size_t m = 0; m < sums.c[u].size(); ++m) {
       sums.dual += sums.c[u][m] * theta[static_cast<Index>(m)];
       sums.error += sums.c_error[u][m] * theta[static_cast<Index>(m)];

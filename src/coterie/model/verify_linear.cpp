@@ -240,13 +240,13 @@ void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
   std::vector<Index> place(at(found));
   for (Index r = 0; r < found; ++r) place[at(map.order[at(r)])] = r;
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
-    const TaskModel& task = model.tasks[t];
+    const KernelExpansion& f = model.tasks[t].expansion();
     const Index row = static_cast<Index>(t);
     double size = 0;
-    for (std::size_t k = 0; k < task.support.size(); ++k) {
-      const Index p = place[at(task.support[k])];
+    for (std::size_t k = 0; k < f.support.size(); ++k) {
+      const Index p = place[at(f.support[k])];
       const Real coefficient =
-          static_cast<Real>(task.alpha[static_cast<Index>(k)]) * task.y[static_cast<Index>(k)];
+          static_cast<Real>(f.alpha[static_cast<Index>(k)]) * f.y[static_cast<Index>(k)];
       for (Index r = 0; r <= p; ++r) stated.W(row, r) += coefficient * map.L(p, r);
       size += small(std::abs(coefficient) * std::sqrt(product(map.L, p, map.L, p)));
     }
@@ -273,10 +273,10 @@ Stated state(const Model& model, const Dataset& data, const Matrix& X,
     const TaskModel& task = model.tasks[at(t)];
     const Task& samples = data.tasks[at(t)];
     if (!is_mapped) {
-      if (task.w.size() != d)
+      if (task.w().size() != d)
         throw InputError(fmt::format("Task '{}' of the model has {} weights for {} features.",
-                                     task.name, task.w.size(), d));
-      stated.W.row(t) = task.w.cast<Real>();
+                                     task.name, task.w().size(), d));
+      stated.W.row(t) = task.w().cast<Real>();
     }
     if (task.shared.size() == d) {
       if (stated.shared.rows() == 0) stated.shared = Table::Zero(T, d);
@@ -868,11 +868,11 @@ void compare_stationary(const Certificate& stated, double tolerance, Real primal
 
 // The weights of a task as the model states them: of features, or signed coefficients of pivots.
 std::vector<double> stated_weights(const Model& model, const TaskModel& task) {
-  if (!model.settings.map.mapped) return {task.w.begin(), task.w.end()};
+  if (!model.settings.map.mapped) return {task.w().begin(), task.w().end()};
   std::vector<double> weights(at(model.support_vectors.rows()), 0);
-  for (std::size_t k = 0; k < task.support.size(); ++k)
-    weights[at(task.support[k])] =
-        task.alpha[static_cast<Index>(k)] * task.y[static_cast<Index>(k)];
+  const KernelExpansion& f = task.expansion();
+  for (std::size_t k = 0; k < f.support.size(); ++k)
+    weights[at(f.support[k])] = f.alpha[static_cast<Index>(k)] * f.y[static_cast<Index>(k)];
   return weights;
 }
 
@@ -978,7 +978,7 @@ Verification verify_linear(const Model& given, const Dataset& data,
     check_kernels(model, check);
     check_divisors(model, data, *exact, check.findings);
     for (const TaskModel& task : model.tasks)
-      if (!(task.theta.array() == 1.0 / static_cast<double>(model.kernels.size())).all())
+      if (!(task.theta().array() == 1.0 / static_cast<double>(model.kernels.size())).all())
         check.findings.push_back(fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
   }
   const Stated stated = state(model, data, X, exact, check, one_done);

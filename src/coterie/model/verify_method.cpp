@@ -22,7 +22,7 @@ void check_groups_apart(const Model& model, Verification& check) {
     for (std::size_t h = 0; h < g; ++h) {
       const TaskModel& one = model.tasks[static_cast<std::size_t>(model.groups[g].front())];
       const TaskModel& other = model.tasks[static_cast<std::size_t>(model.groups[h].front())];
-      if (one.theta != other.theta) continue;
+      if (one.theta() != other.theta()) continue;
       check.findings.push_back(
           fmt::format("tasks '{}' and '{}' have equal weights, but are not listed as one group",
                       other.name, one.name));
@@ -46,12 +46,12 @@ void check_weights(const Model& model, const Shape& shape, Verification& check) 
     const Index k = static_cast<Index>(m);
     double least = std::numeric_limits<double>::infinity();
     for (const TaskModel& task : model.tasks) {
-      least = std::min(least, task.theta[k]);
+      least = std::min(least, task.theta()[k]);
       if (shape.fixed)
-        note_infeasible(check, std::abs(task.theta[k] - 1 / static_cast<double>(M)), 1e-12,
+        note_infeasible(check, std::abs(task.theta()[k] - 1 / static_cast<double>(M)), 1e-12,
                         fmt::format("a kernel weight of task '{}' is not 1/M", task.name));
       if (shape.share == 1)
-        note_infeasible(check, std::abs(task.theta[k] - model.tasks.front().theta[k]), 0,
+        note_infeasible(check, std::abs(task.theta()[k] - model.tasks.front().theta()[k]), 0,
                         fmt::format("task '{}' has kernel weights of its own", task.name));
     }
     common += least;
@@ -105,7 +105,7 @@ Verification verify_shared(const Model& extended, const Dataset& data,
       const long double S = c * values[t].S[m];
       sum[m] += S;
       largest = std::max(largest, S);
-      here += model.tasks[t].theta[static_cast<Index>(m)] * S;
+      here += model.tasks[t].theta()[static_cast<Index>(m)] * S;
       S_error = std::max(S_error, values[t].S_error[m]);
     }
     dual -= shape.fixed ? here / 2 : (1 - shape.share) * largest / 2;
@@ -156,15 +156,12 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   one.tasks.resize(1);
   one.groups = {{0}};
   TaskModel& all = one.tasks.front();
-  all.name = pool.tasks.front().name;
-  all.negative = pool.tasks.front().negative;
-  all.positive = pool.tasks.front().positive;
+  static_cast<TaskId&>(all) = pool.tasks.front();
   all.n = pool.tasks.front().size();
   Verification check = verify_main(one, pool, precomputed, progress);
   for (const TaskModel& task : model.tasks) {
-    const bool same = task.theta == all.theta && task.support == all.support &&
-                      task.sample == all.sample && task.alpha == all.alpha && task.y == all.y &&
-                      task.bias == all.bias && task.C == all.C && task.objective == all.objective;
+    const bool same = task.function == all.function && task.bias == all.bias && task.C == all.C &&
+                      task.objective == all.objective;
     if (!same)
       check.findings.push_back(
           fmt::format("the model of task '{}' is not that of the pool", task.name));

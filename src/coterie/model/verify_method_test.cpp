@@ -11,6 +11,10 @@
 namespace coterie {
 namespace {
 
+KernelExpansion& expansion(Model& model, std::size_t t) {
+  return std::get<KernelExpansion>(model.tasks[t].function);
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double tolerance = 1e-6;
 
@@ -104,18 +108,18 @@ TEST(VerifyMethod, FindsWhatWasTamperedWith) {
       EXPECT_TRUE(mentions(check, says)) << (check.findings.empty() ? "" : check.findings.front());
     };
     expect_found("a weight", "", [](Model& m) {
-      Vector& theta = m.tasks[1].theta;
+      Vector& theta = expansion(m, 1).theta;
       Index from = 0;
       theta.maxCoeff(&from);
       theta[from] -= 0.05;
       theta[from == 0 ? 1 : 0] += 0.05;
     });
     expect_found("weights that do not add up", "add up", [](Model& m) {
-      for (TaskModel& task : m.tasks) task.theta *= 1.01;
+      for (std::size_t t = 0; t < m.tasks.size(); ++t) expansion(m, t).theta *= 1.01;
     });
-    expect_found("an alpha", "", [](Model& m) { m.tasks[0].alpha[0] *= 0.9; });
+    expect_found("an alpha", "", [](Model& m) { expansion(m, 0).alpha[0] *= 0.9; });
     expect_found("alphas beyond C", "box", [](Model& m) {
-      for (TaskModel& task : m.tasks) task.alpha *= 1e4;
+      for (std::size_t t = 0; t < m.tasks.size(); ++t) expansion(m, t).alpha *= 1e4;
     });
     expect_found("a bias", "", [](Model& m) { m.tasks[0].bias += 0.1; });
     expect_found("the objective", "the objective is",
@@ -130,7 +134,7 @@ TEST(VerifyMethod, FindsWhatWasTamperedWith) {
                  [](Model& m) { m.settings.tolerance = -1; });
     expect_found("a support vector", "", [](Model& m) { m.support_vectors(0, 0) += 0.5; });
     expect_found("a label", "another label", [](Model& m) {
-      for (TaskModel& task : m.tasks) task.y[0] *= -1;
+      for (std::size_t t = 0; t < m.tasks.size(); ++t) expansion(m, t).y[0] *= -1;
     });
   }
 }

@@ -100,7 +100,7 @@ double within_margin(double violation, double size) {
 double excess_of_weights(const TaskModel& task, double p) {
   std::vector<long double> theta;
   long double sum = 0;
-  for (const double x : task.theta) {
+  for (const double x : task.theta()) {
     theta.push_back(x);
     sum += x;
   }
@@ -263,7 +263,7 @@ class Costs {
 
 // How far the weights leave D, as far as that is repaired.
 double check_weights(const TaskModel& task, double p, Verification& check) {
-  note_infeasible(check, std::max(0.0, -task.theta.minCoeff()), 0,
+  note_infeasible(check, std::max(0.0, -task.theta().minCoeff()), 0,
                   fmt::format("a kernel weight of task '{}' is negative", task.name));
   const double outside = excess_of_weights(task, p);
   note_infeasible(check, outside, kMargin,
@@ -280,21 +280,22 @@ struct Alphas {
 };
 Alphas check_alphas(const Model& model, const TaskModel& task, const Task& samples, const Matrix& X,
                     Index first_row, const Costs& cost, Verification& check) {
+  const KernelExpansion& f = task.expansion();
   Alphas out;
   long double balance = 0;
   double box = 0;
   bool labels = true;
   bool rows = true;
   bool features = true;
-  for (std::size_t k = 0; k < task.sample.size(); ++k) {
-    const Index i = task.sample[k];
-    const double alpha = task.alpha[static_cast<Index>(k)];
+  for (std::size_t k = 0; k < f.sample.size(); ++k) {
+    const Index i = f.sample[k];
+    const double alpha = f.alpha[static_cast<Index>(k)];
     box = std::max({box, -alpha / cost(i), alpha / cost(i) - 1 - 4 * u});
-    labels = labels && task.y[static_cast<Index>(k)] == samples.y[i];
+    labels = labels && f.y[static_cast<Index>(k)] == samples.y[i];
     const Index row = samples.rows[static_cast<std::size_t>(i)];
-    if (model.training_row[static_cast<std::size_t>(task.support[k])] != first_row + row)
+    if (model.training_row[static_cast<std::size_t>(f.support[k])] != first_row + row)
       rows = false;
-    else if (!(X.row(row) == model.support_vectors.row(task.support[k])))
+    else if (!(X.row(row) == model.support_vectors.row(f.support[k])))
       features = false;
     balance += static_cast<long double>(alpha) * samples.y[i];
     out.sum += alpha;
@@ -333,14 +334,14 @@ Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
     for (const Index row : samples.rows)
       largest = std::max(largest, static_cast<double>(std::abs(kernels.exact.value(m, row, row))));
     out.largest.push_back(largest / model.divisors[m] * (1 + 1e-12));
-    out.mixed += out.largest.back() * task.theta[m];
-    if (task.theta[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
+    out.mixed += out.largest.back() * task.theta()[m];
+    if (task.theta()[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
     const bool given = kernel.is_precomputed();
     out.indefinite.push_back(
         given ? indefiniteness(kernel, kernels.exact, m, samples, kernels.precomputed, check) /
                     model.divisors[m]
               : 0);
-    out.mixed_indefinite += task.theta[m] * out.indefinite.back();
+    out.mixed_indefinite += task.theta()[m] * out.indefinite.back();
   }
   return out;
 }
@@ -350,6 +351,7 @@ Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const CheckedKernels& kernels, Index first_row, Verification& check,
                           const std::function<void()>& one_done) {
+  const KernelExpansion& own = task.expansion();
   const std::size_t M = model.kernels.size();
   const Index n = samples.size();
   const Costs cost(model, task, samples);
@@ -357,7 +359,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   const Alphas alphas = check_alphas(model, task, samples, kernels.X, first_row, cost, check);
   const Sizes sizes = sizes_of(model, task, samples, kernels, check);
   const double mass = static_cast<double>(alphas.sum);
-  const double count = static_cast<double>(task.sample.size());
+  const double count = static_cast<double>(own.sample.size());
   // Of a decision value, as (49).
   const double E =
       u_long * ((count + sizes.roundings + static_cast<double>(M) + 12) * sizes.mixed * mass +
@@ -368,26 +370,26 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   long double hinge = 0;
   std::vector<long double> K(M), K_beta(M);
   std::vector<Index> place(static_cast<std::size_t>(n), -1);  // among the support vectors
-  for (std::size_t k = 0; k < task.sample.size(); ++k)
-    place[static_cast<std::size_t>(task.sample[k])] = static_cast<Index>(k);
+  for (std::size_t k = 0; k < own.sample.size(); ++k)
+    place[static_cast<std::size_t>(own.sample[k])] = static_cast<Index>(k);
   for (Index i = 0; i < n; ++i) {
     one_done();
     const Index row = samples.rows[static_cast<std::size_t>(i)];
     std::fill(K_beta.begin(), K_beta.end(), 0.0L);
-    for (std::size_t k = 0; k < task.sample.size(); ++k) {
-      const Index j = task.sample[k];
+    for (std::size_t k = 0; k < own.sample.size(); ++k) {
+      const Index j = own.sample[k];
       kernels.exact.values(row, samples.rows[static_cast<std::size_t>(j)], K.data());
       const long double beta =
-          static_cast<long double>(task.alpha[static_cast<Index>(k)]) * samples.y[j];
+          static_cast<long double>(own.alpha[static_cast<Index>(k)]) * samples.y[j];
       for (std::size_t m = 0; m < M; ++m) K_beta[m] += beta * K[m];
     }
     const Index at = place[static_cast<std::size_t>(i)];
     const long double beta_i =
-        at < 0 ? 0.0L : static_cast<long double>(task.alpha[at]) * samples.y[i];
+        at < 0 ? 0.0L : static_cast<long double>(own.alpha[at]) * samples.y[i];
     long double f = task.bias;
     for (std::size_t m = 0; m < M; ++m) {
       const long double value = K_beta[m] / model.divisors[static_cast<Index>(m)];
-      f += task.theta[static_cast<Index>(m)] * value;
+      f += own.theta[static_cast<Index>(m)] * value;
       values.S[m] += beta_i * value;
     }
     const long double loss = 1 - samples.y[i] * f;
@@ -396,7 +398,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   }
   long double norm_squared = 0;
   for (std::size_t m = 0; m < M; ++m) {
-    norm_squared += task.theta[static_cast<Index>(m)] * values.S[m];
+    norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
     values.S_error.push_back(u_long *
                                  (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
                                  sizes.largest[m] * mass * mass +
@@ -521,7 +523,7 @@ void check_groups(const Model& model, const TaskGraph& graph, double lambda, Ver
   for (const Edge& edge : graph) {
     const std::size_t t = static_cast<std::size_t>(edge.t);
     const std::size_t s = static_cast<std::size_t>(edge.s);
-    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta == model.tasks[s].theta) ||
+    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta() == model.tasks[s].theta()) ||
         group[t] == group[s])
       continue;
     check.findings.push_back(
@@ -536,8 +538,8 @@ void check_groups(const Model& model, Verification& check) {
   check.groups_exact = true;
   for (const std::vector<Index>& group : model.groups)
     for (const Index t : group)
-      if (model.tasks[static_cast<std::size_t>(t)].theta !=
-          model.tasks[static_cast<std::size_t>(group.front())].theta)
+      if (model.tasks[static_cast<std::size_t>(t)].theta() !=
+          model.tasks[static_cast<std::size_t>(group.front())].theta())
         check.groups_exact = false;
   if (!check.groups_exact)
     check.findings.emplace_back("the kernel weights of a group are not equal");
@@ -546,8 +548,8 @@ void check_groups(const Model& model, Verification& check) {
   for (const std::vector<Index>& group : model.groups) {
     const TaskModel& task = model.tasks[static_cast<std::size_t>(group.front())];
     const auto [first, is_new] =
-        seen.emplace(std::vector<double>(task.theta.begin(), task.theta.end()), group.front());
-    if (is_new || task.theta.size() == 0) continue;
+        seen.emplace(std::vector<double>(task.theta().begin(), task.theta().end()), group.front());
+    if (is_new || task.theta().size() == 0) continue;
     check.taken.push_back(fmt::format(
         "that tasks '{}' and '{}', whose weights are equal, are in different groups (as models of "
         "older versions list them where nothing ties them)",

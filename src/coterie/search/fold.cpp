@@ -18,12 +18,11 @@ Dataset tasks_only(const Dataset& data, const std::vector<std::vector<Index>>& k
   out.features = data.features;
   out.classes = data.classes;
   out.casting = data.casting;
+  out.columns = data.columns;
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     const Task& task = data.tasks[t];
     Task& some = out.tasks.emplace_back();
-    some.name = task.name;
-    some.negative = task.negative;
-    some.positive = task.positive;
+    static_cast<TaskId&>(some) = task;
     some.y = task.y(kept[t]);
     for (const Index i : kept[t]) some.rows.push_back(task.rows[static_cast<std::size_t>(i)]);
   }
