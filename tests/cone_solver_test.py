@@ -24,7 +24,7 @@ KERNELS = [["gauss:1", "linear", "poly:2", "gauss:4"], ["linear:raw", "gauss:0.5
            ["poly:2:raw", "gauss:2", "linear@f2-f3", "gauss:8"]]
 
 
-# Kernels by their definitions, docs/maths.md (20)-(22)
+# Kernels by their definitions, docs/maths.md (6)-(8)
 
 
 def gram(name, X):

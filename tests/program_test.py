@@ -349,7 +349,7 @@ def test_predictions_need_no_labels_and_no_order_of_columns(trained):
 
 
 def test_scores_follow_their_definition(trained):
-    """docs/maths.md (28), from the numbers of `inspect` alone."""
+    """docs/maths.md (47), from the numbers of `inspect` alone."""
     model = trained("inspect", "m.h5", "--json").json
     rows = small_rows()
     Z = np.array(model["support_vectors"])

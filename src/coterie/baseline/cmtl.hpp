@@ -1,5 +1,5 @@
 // CMTL: clustered multi-task learning of Jacob, Bach and Vert (2008), its convex relaxation with the matrix of clusters eliminated,
-// docs/methods.md (6).
+// docs/methods.md (12).
 //
 // With M the projector on the indicators of r clusters and U = 11'/T that on constants, clusters that are known cost
 //

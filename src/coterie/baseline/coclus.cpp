@@ -31,7 +31,7 @@ Directions leading(const Matrix& Q, Index k) {
   return {svd.U.leftCols(k), svd.V.leftCols(k)};
 }
 
-// ||U'Z||^2 for the first k of the directions, of r in all, of a matrix whose singular values are off by at most `off`, docs/methods.md (18).
+// ||U'Z||^2 for the first k of the directions, of r in all, of a matrix whose singular values are off by at most `off`, docs/methods.md (23).
 // Directions turn by off over the distance to the next singular value. Those of singular values that are hardly apart may be any in the
 // space that they span, so that the sum lies between what the best and the worst of that space would give.
 Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, double off, Index k,

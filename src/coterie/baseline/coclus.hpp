@@ -1,4 +1,4 @@
-// CoClus: co-clustering of tasks and features, Xu, Huang, Chen and Chen (2015), docs/methods.md (10): W = P + Q,
+// CoClus: co-clustering of tasks and features, Xu, Huang, Chen and Chen (2015), docs/methods.md (15): W = P + Q,
 //
 //   minimise  F(P, Q, b) = losses(P + Q, b) + lambda1 sum_t ||p_t - mean p||^2 + lambda2 sum_{i>k} sigma_i(Q)^2
 //                          + rho/2 (||P||^2 + ||Q||^2).

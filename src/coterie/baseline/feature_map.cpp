@@ -71,7 +71,7 @@ Inverse inverse_of(const Matrix& L) {
   return {inverse.cwiseAbs(), off < 0.5 ? 1 / (1 - off) : 1e30};
 }
 
-// Features of the rows for a given L, by substitution in long double, and what they are off by, (19).
+// Features of the rows for a given L, by substitution in long double, and what they are off by, (24).
 void map_rows(const Matrix& X, const std::vector<Index>& rows, const std::vector<Kernel>& kernels,
               const Vector& divisors, int threads, MappedRows& mapped) {
   const ExactKernels exact(X, kernels, {});

@@ -1,4 +1,4 @@
-// Features that stand for kernels, docs/methods.md (12): with k the mean of the base kernels (divided by their divisors) and P a set of
+// Features that stand for kernels, docs/methods.md (17): with k the mean of the base kernels (divided by their divisors) and P a set of
 // pivots among all training rows, K_PP = L L',
 //
 //   phi(x) = L^-1 k(P, x),      phi(x)'phi(z) = k(x, P) K_PP^-1 k(P, z)   ~   k(x, z),
@@ -26,7 +26,7 @@ struct FeatureMap {
 struct MappedRows {
   FeatureMap map;
   Matrix phi;    // of `rows`, one row each
-  Vector error;  // length of what a row of phi may be off by, docs/methods.md (19)
+  Vector error;  // length of what a row of phi may be off by, docs/methods.md (24)
 };
 
 // X: scaled features; `rows` those that some task uses. Throws InputError for precomputed kernels, which have no values at new rows,

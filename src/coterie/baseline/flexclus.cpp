@@ -11,7 +11,7 @@ namespace coterie {
 
 namespace {
 
-// The penalty with V = W - U, docs/methods.md (9). Columns are features; clus(U) = sum_j sum_{s<t} |U_sj - U_tj|.
+// The penalty with V = W - U, docs/methods.md (14). Columns are features; clus(U) = sum_j sum_{s<t} |U_sj - U_tj|.
 //
 //   R(W)  = min_U  lambda1 clus(U) + lambda2 ||U||^2 + lambda3 ||W - U||^2
 //

@@ -24,7 +24,7 @@ struct LinearProblem {
   std::vector<Vector> y;  // [task], -1 or +1
   std::vector<Vector> c;  // [task], weights of the samples; those of a task sum to 1
   Loss loss = Loss::squared_hinge;
-  // Features that stand for kernels are known to within rounding, docs/methods.md (19); empty where X is exact.
+  // Features that stand for kernels are known to within rounding, docs/methods.md (24); empty where X is exact.
   std::vector<Vector> X_error{};  // [task], length of what a row of X may be off by
   Matrix W_error{};  // d x d: a model cannot hold w, but weights within W_error |w| of it
   Index T() const { return static_cast<Index>(X.size()); }
@@ -85,7 +85,7 @@ struct Rounded {
 
 // What a penalty brings to a certificate: its values at these very W and Z, and how far R* changes where Z is off by E,
 //
-//   |R*(Z + E) - R*(Z)|  <=  2 sqrt(reach R*(Z)) ||E|| + reach ||E||^2.                                   docs/methods.md (17)
+//   |R*(Z + E) - R*(Z)|  <=  2 sqrt(reach R*(Z)) ||E|| + reach ||E||^2.                                   docs/methods.md (22)
 //
 // This holds where R* is the square of a norm with R*(E) <= reach ||E||^2, and where it is convex, not below 0 and its gradient changes
 // by at most 2 reach ||E||. Likewise R changes by at most  2 sqrt(W_reach R(W)) ||E|| + W_reach ||E||^2 + W_slope ||E||  where W is off.

@@ -18,7 +18,7 @@ constexpr double roundoff = static_cast<double>(std::numeric_limits<Real>::epsil
 
 std::size_t at(Index t) { return static_cast<std::size_t>(t); }
 
-// Loss and pull at a margin that is off by at most e, (14).
+// Loss and pull at a margin that is off by at most e, (19).
 template <typename Real>
 struct LossAt {
   Real value = 0, pull = 0;
@@ -50,7 +50,7 @@ LossAt<Real> loss_at(Loss loss, Real m, double e) {
   return out;
 }
 
-// phi*(-s) at a pull that is off by at most rho, (16).
+// phi*(-s) at a pull that is off by at most rho, (21).
 template <typename Real>
 struct ConjugateAt {
   Real value = 0;
@@ -91,7 +91,7 @@ struct TaskPart {
   double Z_error = 0;  // squared length of the error of z_t
 };
 
-// Pulls that balance, (15): from the heavier side, or for the square loss from all.
+// Pulls that balance, (20): from the heavier side, or for the square loss from all.
 template <typename Real>
 void balance(const LinearProblem& problem, Index t, std::vector<Real>& s,
              std::vector<double>& rho) {
@@ -157,8 +157,8 @@ TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, doub
   Real primal = 0, dual = 0;
   for (Index i = 0; i < y.size(); ++i) {
     const Real m = y[i] * (X.row(i).template cast<Real>().dot(w) + b);
-    const double e = (d + 4) * v * (X.row(i).cwiseAbs().dot(w_size) + std::abs(b)) +  // (13)
-                     X.row(i).cwiseAbs().dot(w_off) + x_off[i] * w_length;            // (19)
+    const double e = (d + 4) * v * (X.row(i).cwiseAbs().dot(w_size) + std::abs(b)) +  // (18)
+                     X.row(i).cwiseAbs().dot(w_off) + x_off[i] * w_length;            // (24)
     const LossAt<Real> here = loss_at<Real>(problem.loss, m, e);
     primal += c[i] * here.value;
     part.primal_error += c[i] * here.value_error;

@@ -1,4 +1,4 @@
-// Certificates of linear fits with the rounding of their numbers, docs/methods.md (13)-(18).
+// Certificates of linear fits with the rounding of their numbers, docs/methods.md (18)-(23).
 //
 //   primal  >=  optimum  >=  dual,      both known to within `error`
 //

@@ -13,7 +13,7 @@ namespace coterie {
 
 namespace {
 
-// The penalty, docs/methods.md (11), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
+// The penalty, docs/methods.md (16), with N(W) = sum_{s<t} ||w_s - w_t|| and D nu as in math/fusion.hpp:
 //
 //   R(W)  = lambda N(W) + rho/2 ||W||^2
 //   R*(Z) = min { ||Z - D nu||^2 / (2 rho) :  ||nu_st|| <= lambda }

@@ -1,6 +1,6 @@
-// Quadratics of weights with a common part, docs/methods.md (20): a share tau of the budget is common to all units, the rest is own.
+// Quadratics of weights with a common part, docs/methods.md (7): a share tau of the budget is common to all units, the rest is own.
 //
-//   minimise   sum_u [ c_u'theta_u + 1/2 theta_u' B_u theta_u ],        theta_u = mu + lambda_u                             (20)
+//   minimise   sum_u [ c_u'theta_u + 1/2 theta_u' B_u theta_u ],        theta_u = mu + lambda_u                              (7)
 //              mu >= 0, sum mu = tau;    lambda_u >= 0, sum lambda_u = 1 - tau
 //
 // Method: primal-dual interior points with Mehrotra's corrector. The start is feasible on both sides and linear equations keep it so;

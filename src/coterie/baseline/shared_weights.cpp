@@ -53,7 +53,7 @@ class Model {
     Matrix B;
   };
 
-  // (24) at one theta for all tasks: values, gradients, and those of F.
+  // (11) at one theta for all tasks: values, gradients, and those of F.
   struct There {
     Matrix theta;  // T x M, equal rows
     Vector m;
@@ -125,7 +125,7 @@ class Model {
     return there;
   }
 
-  // (24) by Newton's method: F''(m) = (p-1)/F [ diag(c_t F / m_t) - c c' ] adds the curvature of F to that of the sum. A step must lower F
+  // (11) by Newton's method: F''(m) = (p-1)/F [ diag(c_t F / m_t) - c c' ] adds the curvature of F to that of the sum. A step must lower F
   // or, near the end where F no longer tells, halve the gap.
   Matrix minimiser_of_F(double tolerance) const {
     const double p = shape_.power;

@@ -1,4 +1,4 @@
-// Whom: learning with whom to share, Kang, Grauman and Sha (2011), docs/methods.md (7): tasks of a group share a subspace of features,
+// Whom: learning with whom to share, Kang, Grauman and Sha (2011), docs/methods.md (13): tasks of a group share a subspace of features,
 //
 //   minimise   losses(W, b) + lambda sum_g ||W_g||_*^2        over W, b and partitions of the tasks into at most G groups
 //

@@ -1,4 +1,4 @@
-// Base kernels from their definition, docs/maths.md (20)-(24), in long double and by plain loops: what a certificate is judged by where
+// Base kernels from their definition, docs/maths.md (6)-(10), in long double and by plain loops: what a certificate is judged by where
 // doubles are too coarse, and what the checker of models uses. Nothing here is shared with the Gram matrices.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Roots of kernels computed from the features of samples, for whatever pairs are asked for. docs/maths.md (20)-(24), (36).
+// Roots of kernels computed from the features of samples, for whatever pairs are asked for. docs/maths.md (6)-(10), (15).
 // Private to this room.
 //
 // Per block of columns one product of matrices serves the inner products and the squared distances,

@@ -1,4 +1,4 @@
-// Gram matrices of base kernels, per task, through BLAS. docs/maths.md (20)-(27).
+// Gram matrices of base kernels, per task, through BLAS. docs/maths.md (6)-(14).
 //
 //   K^m_ij = k_m(x_i, x_j) / d_m,   one divisor d_m per kernel, the same in every task
 //
@@ -21,12 +21,12 @@ namespace coterie {
 // The matrices behind `precomputed:FILE` kernels, by file name; rows and columns are the rows of Dataset::X.
 using PrecomputedMatrices = std::map<std::string, Matrix>;
 
-// How the scale of a kernel is chosen, docs/maths.md (25)-(27): one divisor per kernel, averaged over tasks.
+// How the scale of a kernel is chosen, docs/maths.md (12)-(14): one divisor per kernel, averaged over tasks.
 //
-//   cosine    1                                                                                        (25)
-//   variance  mean over tasks of (mean of the diagonal - mean of all entries)                          (26)
+//   cosine    1                                                                                        (12)
+//   variance  mean over tasks of (mean of the diagonal - mean of all entries)                          (13)
 //   tail:h    mean over tasks of (sum of the centred eigenvalues beyond the h largest) / n, but at least
-//             0.001 of the variance: a kernel of rank h or less has no tail                            (27)
+//             0.001 of the variance: a kernel of rank h or less has no tail                            (14)
 //   none      1, and every kernel is raw
 struct Normalisation {
   enum class Kind { cosine, variance, tail, none };
@@ -47,7 +47,7 @@ std::string to_string(const Normalisation& normalisation);
 struct Grams {
   std::vector<Kernel> kernels;
   std::vector<TaskGrams> tasks;  // divided by the divisors
-  Vector divisors;               // one per kernel, (25)-(27); all 1 for cosine and none
+  Vector divisors;               // one per kernel, (12)-(14); all 1 for cosine and none
   std::vector<Index> bounded;    // kernels whose tail divisor was lifted to its lower bound
 };
 
@@ -75,7 +75,7 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
                     const Normalisation& normalisation, const PrecomputedMatrices& precomputed,
                     int threads, Storage storage = Storage::stored, double largest_C = 1);
 
-// The divisors (25)-(27) of kernels that were divided by nothing yet.
+// The divisors (12)-(14) of kernels that were divided by nothing yet.
 struct Divisors {
   Vector values;               // one per kernel
   std::vector<Index> bounded;  // as in Grams

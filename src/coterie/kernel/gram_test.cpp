@@ -643,7 +643,7 @@ TEST(Decay, DependsOnTheValueAlone) {
   }
 }
 
-// docs/maths.md (47), against long double: data near and far from the origin, near duplicates, chains of widths.
+// docs/maths.md (41), against long double: data near and far from the origin, near duplicates, chains of widths.
 TEST(Gram, RoundingOfValuesIsWithinItsBound) {
   Random random(11);
   double closest = 0;

@@ -1,4 +1,4 @@
-// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (20)-(24), (56).
+// Base kernels: what they are called, and their value at a pair of points. docs/maths.md (6)-(10), (11).
 //
 //   linear              x'z
 //   poly:degree[:c]     (x'z + c)^degree

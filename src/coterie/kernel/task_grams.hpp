@@ -1,4 +1,4 @@
-// The Gram matrices of one task, kept as few matrices. docs/maths.md (36).
+// The Gram matrices of one task, kept as few matrices. docs/maths.md (15).
 //
 //   K^m_ij = (R_ij)^power_m / divisor_m,     R the root of kernel m
 //

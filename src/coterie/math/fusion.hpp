@@ -1,4 +1,4 @@
-// Proximal maps of sums over all pairs, docs/methods.md (5), (8).
+// Proximal maps of sums over all pairs, docs/methods.md (5), (6).
 #pragma once
 
 #include <vector>

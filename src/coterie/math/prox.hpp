@@ -1,4 +1,4 @@
-// The proximal map of the pairwise penalty and its dual step, docs/maths.md (14) and (15).
+// The proximal map of the pairwise penalty and its dual step, docs/maths.md (25) and (26).
 #pragma once
 
 #include "coterie/math/types.hpp"

@@ -1,4 +1,4 @@
-// New tasks against a fitted model, without training it again. docs/maths.md (39)-(42).
+// New tasks against a fitted model, without training it again. docs/maths.md (53)-(56).
 //
 // The kernel weights of the model's tasks stay, to the last bit, and draw the new ones: anchored_fit.hpp states the problem. Lambda,
 // C, norm, kernels, scaling, divisors and class weights are those of the model; nothing of it is learnt anew.

@@ -1,5 +1,5 @@
 // How strongly tasks are drawn together: a number >= 0, infinite for one kernel for all tasks, or a share of lambda_max,
-// docs/maths.md (19).
+// docs/maths.md (39).
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// Predictions of a fitted model, docs/maths.md (28), (29).
+// Predictions of a fitted model, docs/maths.md (47), (48).
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ TEST(Proof, TwoSamplesByHand) {
   EXPECT_NEAR(proof.gap(), 2 * a * a - 6 * a + 4, 1e-15);
 }
 
-// What is missing of y'alpha = 0 costs as much of the dual value as a repair does, (51).
+// What is missing of y'alpha = 0 costs as much of the dual value as a repair does, (45).
 TEST(Proof, AnImbalanceIsPaidFor) {
   const TaskGrams grams({Matrix::Identity(2, 2)});
   const Vector y = (Vector(2) << 1, -1).finished();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
 
-// Sums over the edges of a problem, with bounds of their errors: the penalty, and the pull of the pair duals on every task, (5), (40).
+// Sums over the edges of a problem, with bounds of their errors: the penalty, and the pull of the pair duals on every task, (5), (54).
 class Edges {
  public:
   Edges(const Model& model, const Certificate& proof, const TaskGraph& graph, Verification& check)

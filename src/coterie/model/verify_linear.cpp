@@ -124,7 +124,7 @@ struct Stated {
   }
 };
 
-// ---- Features: those of the data, or those that stand for kernels, docs/methods.md (12) --------------------------------------------
+// ---- Features: those of the data, or those that stand for kernels, docs/methods.md (17) --------------------------------------------
 
 Real mean_kernel(const Model& model, const ExactKernels& exact, Index i, Index j) {
   Numbers values(model.kernels.size());
@@ -198,7 +198,7 @@ Map map_of(const Model& model, const ExactKernels& exact, Verification& check) {
   return map;
 }
 
-// Fills in the features, W and what both may be off by, docs/methods.md (19).
+// Fills in the features, W and what both may be off by, docs/methods.md (24).
 void state_mapped(const Model& model, const Dataset& data, const Matrix& X,
                   const ExactKernels& exact, Stated& stated, Verification& check) {
   for (std::size_t k = 0; k < model.training_row.size(); ++k)
@@ -486,7 +486,7 @@ Losses losses_of(const Model& model, const Stated& stated, Verification& check) 
 
 // ---- Penalties: R(W), and R*(Z) or a bound of it from above ------------------------------------------------------------------------
 
-// R* is the square of a norm, or as smooth as one, with R*(E) <= reach ||E||^2: docs/methods.md (17).
+// R* is the square of a norm, or as smooth as one, with R*(E) <= reach ||E||^2: docs/methods.md (22).
 struct Charge {
   Known penalty, conjugate;
   double reach = 0;
@@ -541,7 +541,7 @@ Known box_norm(const Numbers& sigma, Real alpha, Real beta, Real budget) {
   return out;
 }
 
-// docs/methods.md (6). Singular values in all directions, or in all but the constant one.
+// docs/methods.md (12). Singular values in all directions, or in all but the constant one.
 Charge charge_cmtl(const Parameters& p, const Stated& stated, const Table& Z) {
   const Table& W = stated.W;
   const bool centred = p.at("centred") != 0;
@@ -599,7 +599,7 @@ Charge charge_cmtl(const Parameters& p, const Stated& stated, const Table& Z) {
           charge.reach / lambda};
 }
 
-// (7), for the groups that the model states.
+// (13), for the groups that the model states.
 Charge charge_whom(const Parameters& p, const Groups& groups, const Stated& stated,
                    const Table& Z) {
   const double lambda = p.at("lambda");
@@ -657,7 +657,7 @@ Numbers fused(Numbers z, Real kappa) {
   return x;
 }
 
-// (9). The shared part U of the model is one way to split W; no other is cheaper, or the gap would tell.
+// (14). The shared part U of the model is one way to split W; no other is cheaper, or the gap would tell.
 Charge charge_flexclus(const Parameters& p, const Stated& stated, const Table& Z) {
   const Table &W = stated.W, &U = stated.shared;
   const double T = static_cast<double>(W.rows());
@@ -690,7 +690,7 @@ Charge charge_flexclus(const Parameters& p, const Stated& stated, const Table& Z
   return charge;
 }
 
-// (11), with the pair duals of the model. One that leaves its ball by no more than kMargin is cut back, which costs what it moves Z by.
+// (16), with the pair duals of the model. One that leaves its ball by no more than kMargin is cut back, which costs what it moves Z by.
 Charge charge_metag(const Parameters& p, const Stated& stated, const Table& Z, const Matrix& nu,
                     Verification& check) {
   const Table& W = stated.W;
@@ -738,7 +738,7 @@ Charge charge_metag(const Parameters& p, const Stated& stated, const Table& Z, c
   return charge;
 }
 
-// Sum of squares of Z along the first k of the directions (rows), docs/methods.md (18); Z has the space of the directions in its rows.
+// Sum of squares of Z along the first k of the directions (rows), docs/methods.md (23); Z has the space of the directions in its rows.
 // Singular values that are hardly apart leave open which directions are the first.
 Known along_leading(const Table& directions, const Numbers& sigma, Index all, double off, Index k,
                     const Table& Z) {
@@ -784,7 +784,7 @@ Known along_leading(const Table& directions, const Numbers& sigma, Index all, do
   return h;
 }
 
-// (10) with P the shared part of the model, and its measure of how far (P, Q) is from a stationary point (coclus.hpp): two majorants
+// (15) with P the shared part of the model, and its measure of how far (P, Q) is from a stationary point (coclus.hpp): two majorants
 // touch the objective there; `conjugate` is that of the one which goes further down.
 Charge charge_coclus(const Parameters& p, const Stated& stated, const Table& Z) {
   const Table &W = stated.W, &P = stated.shared;

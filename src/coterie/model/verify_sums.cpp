@@ -16,7 +16,7 @@ namespace {
 constexpr double u = std::numeric_limits<double>::epsilon() / 2;
 constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
 
-// The scale of a kernel on one task, docs/maths.md (26), (27), from its definition.
+// The scale of a kernel on one task, docs/maths.md (13), (14), from its definition.
 double scale_on_task(const ExactKernels& exact, std::size_t m, const Task& task,
                      const Normalisation& normalisation, bool tail) {
   const Index n = task.size();
@@ -360,7 +360,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   const Sizes sizes = sizes_of(model, task, samples, kernels, check);
   const double mass = static_cast<double>(alphas.sum);
   const double count = static_cast<double>(own.sample.size());
-  // Of a decision value, as (49).
+  // Of a decision value, as (43).
   const double E =
       u_long * ((count + sizes.roundings + static_cast<double>(M) + 12) * sizes.mixed * mass +
                 8 * (1 + std::abs(task.bias)));

@@ -14,7 +14,7 @@ namespace coterie {
 void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
                         const PrecomputedMatrices& precomputed);
 
-// What the settings say the divisors must be, docs/maths.md (25)-(27).
+// What the settings say the divisors must be, docs/maths.md (12)-(14).
 void check_divisors(const Model& model, const Dataset& data, const ExactKernels& exact,
                     std::vector<std::string>& findings);
 
@@ -30,7 +30,7 @@ void note_infeasible(Verification& check, double amount, double allowed, const s
 double p_norm(const std::vector<double>& values, double p);
 long double p_norm(const std::vector<long double>& values, long double p);
 
-// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha), with bounds of their errors, (52). Notes where
+// Of one task: primal value of the SVM at (theta, w, bias), sum of alpha, and S^m(alpha), with bounds of their errors, (46). Notes where
 // theta and alpha leave their sets, and support vectors that are not those of the data. X is scaled; its row 0 is row `first_row` of all
 // training rows.
 struct TaskValues {

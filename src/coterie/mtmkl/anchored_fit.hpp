@@ -1,14 +1,14 @@
-// New tasks u beside kernel weights a that stay as they are. docs/maths.md (39), (40).
+// New tasks u beside kernel weights a that stay as they are. docs/maths.md (53), (54).
 //
-//   minimise   sum_u J_u(theta_u)  +  lambda sum_i w_i ||theta_t - theta_s||        theta_u in D                           (39)
+//   minimise   sum_u J_u(theta_u)  +  lambda sum_i w_i ||theta_t - theta_s||        theta_u in D                           (53)
 //
 // edge i = (t, s), t an anchor or a new task, s a new task. As in the joint problem (fit.hpp), whatever produced the numbers,
 //
 //   primal(theta, w, b)  >=  optimum  >=  dual(alpha, nu),       ||nu_i|| <= lambda w_i,
-//   dual(alpha, nu) = sum_u [ 1'alpha_u + min_{theta in D} (c_u - 1/2 S_u(alpha_u))'theta ] + sum over edges to anchors of nu_i'a,    (40)
+//   dual(alpha, nu) = sum_u [ 1'alpha_u + min_{theta in D} (c_u - 1/2 S_u(alpha_u))'theta ] + sum over edges to anchors of nu_i'a,    (54)
 //
 // c_u the sum of nu_i over the edges where u comes first minus that where it comes last. Method: proximal Newton steps, each minimising
-// the quadratic model of the J_u plus the penalty, (41) (newton.hpp, theta_step.hpp).
+// the quadratic model of the J_u plus the penalty, (55) (newton.hpp, theta_step.hpp).
 #pragma once
 
 #include "coterie/mtmkl/newton.hpp"

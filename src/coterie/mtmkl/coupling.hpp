@@ -18,7 +18,7 @@ struct Iterate {
   Matrix theta;                  // units x M
   std::vector<TaskState> tasks;  // [task]
   Groups groups;                 // of points: weights that were made equal
-  double primal = 0;             // with the ridges of (53), without the losses of samples left out
+  double primal = 0;             // with the ridges of (40), without the losses of samples left out
   double plain = 0;              // without ridges
   double penalty = 0;            // in both
   double left_out = 0;           // what those losses add, where they were counted
@@ -88,7 +88,7 @@ class Coupling {
   Matrix anchors_;
 };
 
-// The tasks share nothing but a pairwise penalty, docs/maths.md (1), (39):
+// The tasks share nothing but a pairwise penalty, docs/maths.md (1), (53):
 //
 //   F = sum_t J_t,     P = sum_i kappa_i ||theta_t - theta_s||,     theta_u in D
 struct Tied {

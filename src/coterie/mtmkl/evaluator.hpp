@@ -25,7 +25,7 @@ class Evaluator {
 
   void watch(const KeepGoing& keep_going);  // in place of the one before
 
-  // Of every task's kernel, (53); 0 at first.
+  // Of every task's kernel, (40); 0 at first.
   void set_ridges(Vector ridge) { ridge_ = std::move(ridge); }
   const Vector& ridges() const { return ridge_; }
   const Vector& costs(std::size_t k) const { return svms_[k]->C(); }  // of its set

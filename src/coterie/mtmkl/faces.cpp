@@ -24,7 +24,7 @@ void Faces::choose_pivot(Index t, const Eigen::Ref<const Eigen::RowVectorXd>& x)
 
 namespace {
 
-// The boundary sum theta^p = 1 as (35) sees it from a weight theta with gradient r: slope and curvature of theta^p / p. Far below the weight that r
+// The boundary sum theta^p = 1 as (36) sees it from a weight theta with gradient r: slope and curvature of theta^p / p. Far below the weight that r
 // asks for, which is `aim` when the multiplier stays as it is, both are those of the way from theta to aim: at zero the slope itself is zero, and the
 // curvature infinite for p < 2.
 struct Outward {

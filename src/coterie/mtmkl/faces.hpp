@@ -2,7 +2,7 @@
 //
 //   free kernels:  theta^m > 0  or  r^m < r^pivot,      the largest weight of a task, its pivot, takes up what the others give      (34)
 //
-// for p = 1. For p > 1 a kernel is free if theta^m > 0 or if the gradient asks for some of it, (55); on the outer boundary moves are tangential, and the
+// for p = 1. For p > 1 a kernel is free if theta^m > 0 or if the gradient asks for some of it, (35); on the outer boundary moves are tangential, and the
 // boundary adds mu (p - 1) diag(theta^(p-2)) to the Hessian, with the multiplier mu = -r'theta. For weights far below those that the gradient asks for, normal and
 // curvature are taken on the way there.
 #pragma once

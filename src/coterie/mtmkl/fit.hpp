@@ -1,4 +1,4 @@
-// The solver: proximal Newton on the joint problem, docs/maths.md (1), (10)-(19).
+// The solver: proximal Newton on the joint problem, docs/maths.md (1), (20)-(39).
 //
 // Outer step: SVMs at theta give value, gradient and Hessian of every J_t; the theta step minimises their quadratic model plus the
 // penalty over D; a line search on the objective guards the step. Each iterate carries its certificate, (5):
@@ -108,7 +108,7 @@ Fit fit(const MtmklProblem& problem, const FitSettings& settings,
         const ProgressCallback& progress = {}, const WarmStart& start = {},
         Workspace* workspace = nullptr);
 
-// The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (19), given the fit at lambda = inf.
+// The smallest lambda of a closed form that fuses all tasks of every part of the graph, docs/maths.md (39), given the fit at lambda = inf.
 // Throws Stopped when it may not keep going.
 double lambda_max(const MtmklProblem& problem, const Fit& common, const KeepGoing& keep_going = {});
 

@@ -1,5 +1,5 @@
-// Newton's matrix, docs/maths.md (35), on the moves that are common to each group, factorised. The unknowns of a group are its kernels
-// that are free in every member, without the pivot, which yields to them. With every task a group of its own this is (35) itself.
+// Newton's matrix, docs/maths.md (36), on the moves that are common to each group, factorised. The unknowns of a group are its kernels
+// that are free in every member, without the pivot, which yields to them. With every task a group of its own this is (36) itself.
 #pragma once
 
 #include <vector>

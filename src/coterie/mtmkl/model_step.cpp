@@ -10,7 +10,7 @@ namespace {
 
 using RowVector = Eigen::RowVectorXd;
 
-// The bounds of D other than its outer boundary, which (35) follows.
+// The bounds of D other than its outer boundary, which (36) follows.
 class Bounds {
  public:
   explicit Bounds(const WeightSet& weights)

@@ -355,7 +355,7 @@ class Loop {
       return;
     }
     mu_ = std::max(policy.mu_fails * mu_, policy.least_mu);
-    // J has a kink here, where alpha is not unique, (53).
+    // J has a kink here, where alpha is not unique, (40).
     if (share_ == 0) {
       set_ridges(policy.ridge_cost * std::min(1.0, gap_ / x_.plain));
       again(svm_tolerance_);
@@ -637,7 +637,7 @@ class Loop {
   NewtonResult best_;
 
   double mu_ = 0;
-  double share_ = 0;  // of the objective that ridges may cost, (53)
+  double share_ = 0;  // of the objective that ridges may cost, (40)
   double svm_tolerance_ = policy.loosest_svm, sharpening_ = 1;
   double best_gap_ = infinity;
   double check_at_ = infinity;

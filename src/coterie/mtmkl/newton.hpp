@@ -1,4 +1,4 @@
-// Proximal Newton on kernel weights, whatever ties them together (coupling.hpp). docs/maths.md (1), (5), (10)-(12), (37), (53).
+// Proximal Newton on kernel weights, whatever ties them together (coupling.hpp). docs/maths.md (1), (5), (20)-(23), (38), (40).
 //
 // SVMs at theta give value, gradient and Hessian of every J_t; the coupling minimises the model that these make; a line search on the
 // objective guards the step. Each iterate carries its certificate,

@@ -1,4 +1,4 @@
-// The matrix of a Newton step, Z' H Z + P_0 of docs/maths.md (35), as an operator on moves along the faces of all tasks:
+// The matrix of a Newton step, Z' H Z + P_0 of docs/maths.md (36), as an operator on moves along the faces of all tasks:
 //
 //   H = diag(B_t)  +  the curvature (32) of all edges  +  diag(bend),      bend: of the outer boundary, and P_0
 //

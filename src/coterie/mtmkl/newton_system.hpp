@@ -1,6 +1,6 @@
-// The linear system of a Newton step, docs/maths.md (35):
+// The linear system of a Newton step, docs/maths.md (36):
 //
-//   (Z' H Z + P_0) x = -Z' r,      Z: moves along the faces of all tasks                                                  (35)
+//   (Z' H Z + P_0) x = -Z' r,      Z: moves along the faces of all tasks                                                  (36)
 //
 // It is factorised when it has few unknowns. Otherwise conjugate gradients solve it until the residual, measured by the preconditioner, has fallen
 // by 1e-4. The preconditioner is the sum of two approximate inverses: of the matrix of the moves that are common to each group, and of

@@ -1,4 +1,4 @@
-// The objective at given weights: one SVM per task, its value, gradient and curvature in theta. docs/maths.md (3), (10), (11), (38).
+// The objective at given weights: one SVM per task, its value, gradient and curvature in theta. docs/maths.md (3), (20), (21), (22).
 //
 //   J_t(theta)  = max_alpha 1'alpha - 1/2 sum_m theta^m S_t^m(alpha),      S_t^m = alpha' Y K_t^m Y alpha
 //   gradient      g^m = -1/2 S_t^m
@@ -25,10 +25,10 @@ struct TaskState {
   // Of the optimum where its active set is stable; empty until asked for.
   Matrix H;                 // Hessian of J_t, M x M
   std::vector<Index> free;  // samples of the task whose alpha is between its bounds
-  Matrix drift;             // free x M, d beta / d theta = -P r, (38)
+  Matrix drift;             // free x M, d beta / d theta = -P r, (22)
 };
 
-// Solves the SVM at theta, warm-started from `start` (empty: cold), with a ridge on K(theta) if one is wanted, docs/maths.md (53): value,
+// Solves the SVM at theta, warm-started from `start` (empty: cold), with a ridge on K(theta) if one is wanted, docs/maths.md (40): value,
 // curvature and alpha are then those of the smoothed J_t, the gradient is exact for its alpha. Rows of the kernel are borrowed from the pool meanwhile. At most `kept` free
 // support vectors have their kernel kept for the curvature; of more it is mixed again, to the same bits.
 constexpr Index kKept = 256;

@@ -19,7 +19,7 @@ double roundings_of_mix(const TaskGrams& grams, ConstVectorRef theta) {
   return most + static_cast<double>(theta.size()) + 4;
 }
 
-// What the dual value may lose until y'alpha = 0 holds exactly: the heavier side gives up `excess` of its largest alpha, (51).
+// What the dual value may lose until y'alpha = 0 holds exactly: the heavier side gives up `excess` of its largest alpha, (45).
 void charge_imbalance(double excess, ConstVectorRef largest, double mass, TaskProof& proof) {
   proof.alpha_error += excess;
   for (Index m = 0; m < proof.g.size(); ++m)
@@ -193,7 +193,7 @@ class Joint {
     add_end(edge.t - A_, length, ties_.kappa[i]);
   }
 
-  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (50).
+  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (44).
   void add_penalty() {
     primal_ += penalty_;
     double outside = 0;
@@ -267,7 +267,7 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   const double mass = fit.alpha.sum();
   const double k = largest.dot(theta);  // at least every K(theta)_ii
   const double mixed = roundings_of_mix(grams, theta);
-  // Of the gradient, (49), and of decision values outside the set.
+  // Of the gradient, (43), and of decision values outside the set.
   const double E = u * (fit.roundings * (1 + std::sqrt(k) * fit.mass) + (mixed + 2) * k * mass + 4);
   const double E_outside = u * ((support + mixed + 4) * k * mass + 4 * (1 + std::abs(fit.bias)));
 

@@ -1,4 +1,4 @@
-// Certificates with the rounding of their numbers. docs/maths.md (5), (40), (47)-(52).
+// Certificates with the rounding of their numbers. docs/maths.md (5), (54), (41)-(46).
 //
 //   primal  >=  optimum  >=  dual,      both known to within `error`:   true gap  <=  primal - dual + error
 //

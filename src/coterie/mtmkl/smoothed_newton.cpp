@@ -163,7 +163,7 @@ class SmoothedNewton {
     return z;
   }
 
-  // (18) at z with the pair duals (31) of theta.
+  // (29) at z with the pair duals (31) of theta.
   double gap_at(const Matrix& z) {
     const Matrix& pull = at_.penalty.pull;
     double gap = 0;
@@ -320,7 +320,7 @@ class SmoothedNewton {
   RoundedPenalty penalty_;
   EdgeCurvature edges_;
   ModelStep model_;
-  double ridge_ = 0;  // P_0 of (35), times the gradient
+  double ridge_ = 0;  // P_0 of (36), times the gradient
   Matrix base_;       // equal within a group
   Point at_, trial_;
   Faces faces_;  // of the point at_

@@ -1,4 +1,4 @@
-// The theta step of the outer loop, docs/maths.md (12)-(18): the model of the objective around the current weights,
+// The theta step of the outer loop, docs/maths.md (23)-(29): the model of the objective around the current weights,
 //
 //   minimise   sum_t [ c_t'theta_t + 1/2 theta_t' B_t theta_t ]  +  sum_i kappa_i ||theta_t - theta_s||      theta_t in D,
 //
@@ -11,9 +11,9 @@
 // carries the copies and their duals; the edge is fused exactly when nothing was cut off by the projection.
 // H = 0, mu = 0 gives the linear theta problem of the paper.
 //
-// Tasks may be fixed: weights that stay as they are, all different, and draw the others, (39). A group has at most one of them, and its weights.
+// Tasks may be fixed: weights that stay as they are, all different, and draw the others, (53). A group has at most one of them, and its weights.
 //
-// Both stop when the gap of the model, (18), is at most gap_tolerance:
+// Both stop when the gap of the model, (29), is at most gap_tolerance:
 //
 //   sum_t [ r_t'z_t - min_{x in D} r_t'x ] + sum_i [ kappa_i ||z_t - z_s|| - nu_i'(z_t - z_s) ],   r_t = c_t + B_t z_t + sum of +-nu_i
 //
@@ -58,7 +58,7 @@ struct ThetaResult {
   Matrix theta;          // T x M, in D, equal bit for bit within a group
   Matrix nu;             // edges x M, within their balls
   Groups groups;         // connected parts of fused edges
-  double gap = 0;        // of the model, (18)
+  double gap = 0;        // of the model, (29)
   Index iterations = 0;  // Newton steps and passes of ADMM
 };
 

@@ -105,7 +105,7 @@ void thin_out(Random& random, Model& model) {
   for (double& k : model.kappa) k = random.below(5) == 0 ? 0 : std::pow(10, random.uniform(-3, 1));
 }
 
-// The gap (18) by its definition, one number at a time.
+// The gap (29) by its definition, one number at a time.
 double gap_by_hand(const Model& model, const WeightSet& weights, const ThetaResult& result) {
   double gap = 0;
   Matrix pull = Matrix::Zero(model.c.rows(), model.c.cols());

@@ -1,7 +1,7 @@
 // How the rows of a grid are fitted: what differs between methods in a search.
 //
 // Methods that share by lambda walk down it, from strong sharing to none. At every C a fit at lambda = inf begins the row, itself begun at
-// that of the C before; each other fit begins where the one before ended. Where lambda >= lambda_max, docs/maths.md (19), the
+// that of the C before; each other fit begins where the one before ended. Where lambda >= lambda_max, docs/maths.md (39), the
 // fit at lambda = inf is the answer, with its certificate.
 //
 // Other methods walk the longest of C and the parameters that are not whole numbers, from simple to complex. The first fit of a row begins

@@ -38,7 +38,7 @@ constexpr int kMostBlind = 6;  // the same where one rounding of every gradient 
 constexpr int kFewStale =
     1;  // above, the best bias is sought, which sorts all samples; later costs outer steps at kinks
 constexpr Index kLongestBurst = 200;
-// A step adds two rows: at most so many roundings of the largest gradient there can be (docs/maths.md (49)).
+// A step adds two rows: at most so many roundings of the largest gradient there can be (docs/maths.md (43)).
 constexpr double kRoundingsOfStep = 9;
 
 class DualSolver {
@@ -199,7 +199,7 @@ bool DualSolver::repair() {
   return true;
 }
 
-// What the sum may be off by, carried into the gap, (51): whether that matters.
+// What the sum may be off by, carried into the gap, (45): whether that matters.
 bool DualSolver::is_balanced(double target) const {
   if (n_ == 0) return true;
   const double excess =
@@ -301,7 +301,7 @@ bool DualSolver::two_variable_steps(double epsilon, Index limit) {
   return false;
 }
 
-// Newton steps on the free variables with their sum kept, docs/maths.md (9): the step d solves
+// Newton steps on the free variables with their sum kept, docs/maths.md (19): the step d solves
 //   minimise  e_F'd + 1/2 d' K_FF d,   1'd = 0,
 // and is cut where the first variable meets a bound, which then leaves F. True when a full step was taken.
 bool DualSolver::newton_phase() {
@@ -447,7 +447,7 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
   return result;
 }
 
-// What so many roundings of the gradient, (49), can do to the gap: every sample that may have a loss counts.
+// What so many roundings of the gradient, (43), can do to the gap: every sample that may have a loss counts.
 double DualSolver::rounding_of_gap(double roundings) const {
   double sum = 0;
   for (Index i = 0; i < n_; ++i)

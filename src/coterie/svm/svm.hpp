@@ -1,4 +1,4 @@
-// The dual of the support vector machine, docs/maths.md (6)-(9), with signed variables beta_i = y_i alpha_i:
+// The dual of the support vector machine, docs/maths.md (16)-(19), with signed variables beta_i = y_i alpha_i:
 //
 //   minimise   1/2 beta' K beta - sum_i y_i p_i beta_i      sum_i beta_i = 0,   lo_i <= beta_i <= hi_i
 //

@@ -1,4 +1,4 @@
-// The SVM of one task when most samples do not matter, docs/maths.md (37): a set of samples that are, or may become, support vectors.
+// The SVM of one task when most samples do not matter, docs/maths.md (38): a set of samples that are, or may become, support vectors.
 //
 // Whatever is optimal on the set is feasible for all samples with alpha = 0 outside, so its dual value bounds the optimum of the
 // task; its primal value lacks the losses of the samples left out. Those with a loss join.

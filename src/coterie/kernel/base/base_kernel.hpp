@@ -1,4 +1,4 @@
-// What the house knows of a base kernel: its entry in the table of kernels (list.hpp). docs/maths.md (20)-(24).
+// What the house knows of a base kernel: its entry in the table of kernels (list.hpp). docs/maths.md (6)-(10).
 // Private to this room.
 //
 // A kernel is a function of one quantity of two points, a sum over the columns: an inner product, a distance, a similarity.
@@ -136,7 +136,7 @@ struct BaseKernel {
   long double (*exact_value)(const Kernel& kernel, long double sum);
   Index (*power)(const Kernel& kernel);
 
-  // Which kernels are powers of others, (36).
+  // Which kernels are powers of others, (15).
   const BaseKernel* root;  // that this is `power` of; null: itself
   Index power_of_half;     // the kernel of half the width is this power of it; 0: of none
 
@@ -145,7 +145,7 @@ struct BaseKernel {
   void (*values)(const Kernel& kernel, const double* sums, Index count,
                  double* out);  // of distances; `out` may be `sums`
 
-  // How many unit roundings a value may be off, relative to sqrt(k(x,x) k(z,z)), with d columns, docs/maths.md (47): fast values that are
+  // How many unit roundings a value may be off, relative to sqrt(k(x,x) k(z,z)), with d columns, docs/maths.md (41): fast values that are
   // `power` of their root, and the definition in long double.
   double (*roundings)(double power, double d);
   double (*exact_roundings)(const Kernel& kernel, double d);

@@ -1,4 +1,4 @@
-// cauchy:s    1 / (1 + |x - z|^2 / s^2)    docs/maths.md (56)
+// cauchy:s    1 / (1 + |x - z|^2 / s^2)    docs/maths.md (11)
 //
 // Falls off slowly, where gauss sees nothing of points a few widths away. No width is a power of another.
 #pragma once

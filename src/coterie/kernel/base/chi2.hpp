@@ -1,4 +1,4 @@
-// chi2    sum_j 2 x_j z_j / (x_j + z_j),  for features >= 0    docs/maths.md (24)
+// chi2    sum_j 2 x_j z_j / (x_j + z_j),  for features >= 0    docs/maths.md (10)
 #pragma once
 
 #include "coterie/kernel/base/base_kernel.hpp"

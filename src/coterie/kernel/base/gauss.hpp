@@ -1,4 +1,4 @@
-// gauss:s    exp(-|x - z|^2 / (2 s^2))    docs/maths.md (22)
+// gauss:s    exp(-|x - z|^2 / (2 s^2))    docs/maths.md (8)
 #pragma once
 
 #include <cmath>

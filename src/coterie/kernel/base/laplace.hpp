@@ -1,4 +1,4 @@
-// laplace:s    exp(-|x - z|_1 / s)    docs/maths.md (23)
+// laplace:s    exp(-|x - z|_1 / s)    docs/maths.md (9)
 #pragma once
 
 #include <cmath>

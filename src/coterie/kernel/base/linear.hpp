@@ -1,4 +1,4 @@
-// linear    x'z    docs/maths.md (20)
+// linear    x'z    docs/maths.md (6)
 #pragma once
 
 #include "coterie/kernel/base/base_kernel.hpp"

@@ -1,4 +1,4 @@
-// poly:degree[:c]    (x'z + c)^degree    docs/maths.md (21)
+// poly:degree[:c]    (x'z + c)^degree    docs/maths.md (7)
 //
 // A power of linear with the same offset.
 #pragma once
