@@ -168,6 +168,14 @@ def test_labels_and_tasks_of_numpy(coterie):
         assert read_rows(coterie, "X.npy", "--label", "y.npy", "--task", "t.npy") == expected
 
 
+def arrays_of(path):
+    """Everything in a model file but the names of columns, which arrays do not have."""
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()].tolist()}) if isinstance(item, h5py.Dataset) else None)
+    return {name: value for name, value in found.items() if name not in ("training_data/label_column", "training_data/task_column")}
+
+
 def test_every_verb_takes_arrays(coterie):
     X = np.random.default_rng(7).normal(size=(60, 4))
     y, tasks = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no"), np.arange(60) % 2
@@ -180,7 +188,7 @@ def test_every_verb_takes_arrays(coterie):
     for kernels in ("paper", "linear cauchy:2,4"):
         coterie("train", "X.npy", *named, "-o", "n.h5", "--kernels", kernels, "--quiet")
         coterie("train", "d.csv", "-o", "c.h5", "--kernels", kernels, "--quiet")
-        assert (coterie.folder / "n.h5").read_bytes() == (coterie.folder / "c.h5").read_bytes()
+        assert arrays_of(coterie.folder / "n.h5") == arrays_of(coterie.folder / "c.h5")
     coterie("verify", "n.h5", "X.npy", *named)
     coterie("evaluate", "n.h5", "X.npy", *named)
     coterie("predict", "n.h5", "X.npy", "--task", "t.npy", "-o", "n.csv")

@@ -3,6 +3,7 @@
 
 // The front door: nouns and verbs.
 #include "coterie/data/dataset.hpp"      // Dataset, Samples, make_dataset, cast_into_tasks
+#include "coterie/front/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/front/files.hpp"       // read_dataset, read_rows, save, load
 #include "coterie/front/journals.hpp"    // SearchJournal, PathJournal: runs that can be interrupted
 #include "coterie/front/path.hpp"        // trace_path: LambdaPath; resample_path
@@ -10,7 +11,6 @@
 #include "coterie/front/select.hpp"      // select: Selection; grid::paper, grid::best
 #include "coterie/front/train.hpp"       // train: Model; calibrate
 #include "coterie/model/evaluation.hpp"  // evaluate: Evaluation
-#include "coterie/front/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/model/model.hpp"       // Model: tasks, groups, certificate
 #include "coterie/model/prediction.hpp"  // predict: Predictions
 #include "coterie/model/settings.hpp"    // Settings, Lambda, Kernels, ...
