@@ -271,7 +271,7 @@ int judge_path(const PathOptions& options, const LambdaPath& path,
                const std::optional<Model>& model) {
   if (!path.resolved)
     tell(
-        "warning: after {} points some merges are not yet told apart; use a larger "
+        "warning: after {} points some merges could not be separated; use a larger "
         "--resolution or fewer tasks.\n",
         path.points.size());
   const Index unconverged = std::ranges::count_if(
@@ -345,7 +345,7 @@ void add_path(CLI::App& program, Action& chosen) {
              "how closely merges are located, as a share of their lambda",
              "a number between 0 and 1");
   command.add_flag("--resume", options->resume,
-                   "go on with an interrupted run of the same command (default: start anew)");
+                   "continue an interrupted run of the same command (default: start from scratch)");
   add_problem(command, options->problem);
   add_settings(command, options->settings, {"lambda", "method", "parameters", "loss", "map"});
   add_seed(command, options->seed);

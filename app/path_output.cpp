@@ -192,6 +192,26 @@ std::vector<std::string> write_path_folder(const std::string& name, const PathRe
   return files;
 }
 
+namespace {
+
+Json json_point(const PathPoint& point, const Dataset& data) {
+  Json one = {{"lambda", json_number(point.lambda)},
+              {"objective", json_number(point.fit.primal)},
+              {"dual", json_number(point.fit.dual)},
+              {"gap", json_number(point.fit.gap)},
+              {"status", to_string(point.fit.status)},
+              {"outer_steps", point.fit.outer_steps},
+              {"train_accuracy", json_number(point.train_accuracy)},
+              {"held_out_accuracy", json_number(point.held_out_accuracy)}};
+  one["groups"] = Json::array();
+  for (const std::vector<Index>& group : listed(point.fit.groups))
+    one["groups"].push_back(names_of(group, data));
+  one["theta"] = json_matrix(point.fit.theta);
+  return one;
+}
+
+}  // namespace
+
 Json json_path(const PathResult& result, const Settings& settings) {
   Json out = {{"lambda_max", json_number(result.path.lambda_max)},
               {"C", json_number(settings.C)},
@@ -201,21 +221,8 @@ Json json_path(const PathResult& result, const Settings& settings) {
               {"kernels", result.kernels},
               {"tasks", task_names(result.data)}};
   out["points"] = Json::array();
-  for (const PathPoint& point : result.path.points) {
-    Json one = {{"lambda", json_number(point.lambda)},
-                {"objective", json_number(point.fit.primal)},
-                {"dual", json_number(point.fit.dual)},
-                {"gap", json_number(point.fit.gap)},
-                {"status", to_string(point.fit.status)},
-                {"outer_steps", point.fit.outer_steps},
-                {"train_accuracy", json_number(point.train_accuracy)},
-                {"held_out_accuracy", json_number(point.held_out_accuracy)}};
-    one["groups"] = Json::array();
-    for (const std::vector<Index>& group : listed(point.fit.groups))
-      one["groups"].push_back(names_of(group, result.data));
-    one["theta"] = json_matrix(point.fit.theta);
-    out["points"].push_back(std::move(one));
-  }
+  for (const PathPoint& point : result.path.points)
+    out["points"].push_back(json_point(point, result.data));
   out["merges"] = Json::array();
   for (const Merge& merge : result.tree.merges) {
     Json one = {{"tasks", names_of(merge.members, result.data)},

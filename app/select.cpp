@@ -351,7 +351,7 @@ void add_outputs(CLI::App& command, SelectOptions& options) {
   command.add_option("--picture", options.picture_path, "write a heat map, .svg (default: no)")
       ->type_name("FILE");
   command.add_flag("--resume", options.resume,
-                   "go on with an interrupted run of the same command (default: start anew)");
+                   "continue an interrupted run of the same command (default: start from scratch)");
 }
 
 }  // namespace

@@ -316,7 +316,7 @@ def test_hostile_journals_are_refused_and_kept(coterie, command, journal, size):
             if result.code == 2:
                 refused += 1
                 assert f"error: {journal}: the journal is damaged at byte {at}: " in result.err, result.describe()
-                assert f"cut the file there (truncate -s {at} {journal}); to start anew, run without --resume." in result.err
+                assert f"cut the file there (truncate -s {at} {journal}); to start from scratch, run without --resume." in result.err
                 assert path.read_bytes() == content
             else:  # a number that such a run could have had
                 assert result.code in (0, 3), result.describe()

@@ -62,7 +62,7 @@ std::string read_some(int file, std::uint64_t count, const std::string& path) {
                                const std::string& what) {
   throw InputError(fmt::format(
       "{0}: the journal is damaged at byte {1}: {2}. To go on with the {3} before it, cut the file "
-      "there (truncate -s {1} {0}); to start anew, run without `resume`.",
+      "there (truncate -s {1} {0}); to start from scratch, run without `resume`.",
       path, place, what, sound == 1 ? "1 record" : fmt::format("{} records", sound)));
 }
 
@@ -111,7 +111,7 @@ void Journal::read_records(std::string_view begin, bool resume) {
   if (resume && !begin.starts_with(head))  // the first line may be cut off
     throw InputError(
         fmt::format("{}: it holds a run with other data, options or another version. Run without "
-                    "`resume` to start anew, or with the options and data of that run.",
+                    "`resume` to start from scratch, or with the options and data of that run.",
                     path_));
   std::uint64_t whole = 0;
   if (resume && size >= begin.size()) {

@@ -75,7 +75,7 @@ TEST_F(JournalTest, RefusesADamagedRecordBeforeOthersAndLeavesTheFile) {
             "run.part: the journal is damaged at byte " + place +
                 ": the checksum of a record is not that of its contents. To go on with the 0 "
                 "records before it, cut the file there (truncate -s " +
-                place + " run.part); to start anew, run without `resume`.");
+                place + " run.part); to start from scratch, run without `resume`.");
   EXPECT_EQ(contents(file), bytes);
 }
 
@@ -88,7 +88,7 @@ TEST_F(JournalTest, RefusesRecordsForTheCaller) {
             "run.part: the journal is damaged at byte " + place +
                 ": it is four. To go on with the 3 records before it, cut the file there (truncate "
                 "-s " +
-                place + " run.part); to start anew, run without `resume`.");
+                place + " run.part); to start from scratch, run without `resume`.");
   EXPECT_EQ(contents(file), before);
 }
 
@@ -119,7 +119,7 @@ TEST_F(JournalTest, RefusesAnotherRunAndAnotherFile) {
   write_all();
   EXPECT_EQ(message([&] { Journal(file, "run B", true); }),
             "run.part: it holds a run with other data, options or another version. Run without "
-            "`resume` to start anew, or with the options and data of that run.");
+            "`resume` to start from scratch, or with the options and data of that run.");
   EXPECT_EQ(Journal(file, "run A", true).records(), records);
   put("my own notes");
   for (const bool resume : {true, false})
