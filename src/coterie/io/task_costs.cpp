@@ -6,12 +6,29 @@
 
 namespace coterie {
 
+namespace {
+
+// A table whose columns nobody has asked for by a setting: messages must not say so.
+Samples read_fixed_columns(const std::string& path, const TableOptions& columns) {
+  try {
+    return read_samples({path}, columns);
+  } catch (const InputError& error) {
+    std::string text = error.what();
+    for (const std::string asked : {"`task` asks for", "`features` asks for"})
+      if (const std::size_t at = text.find(asked); at != std::string::npos)
+        text.replace(at, asked.size(), "it needs");
+    throw InputError(text);
+  }
+}
+
+}  // namespace
+
 std::map<std::string, double> read_task_costs(const std::string& path) {
   TableOptions columns;
   columns.task = "task";
   columns.features = {"C"};
   columns.label_required = false;
-  const Samples table = read_samples({path}, columns);
+  const Samples table = read_fixed_columns(path, columns);
   std::map<std::string, double> costs;
   for (Index i = 0; i < table.X.rows(); ++i) {
     const std::string& name =
