@@ -96,6 +96,12 @@ def test_range_quantiles(coterie, k, alpha):
     assert block["nemenyi"]["q"] * math.sqrt(2) == pytest.approx(stats.studentized_range.isf(alpha, k, math.inf), rel=1e-6)
 
 
+@pytest.mark.parametrize("alpha", ["1e-300", "1e-15", "0.999999"])
+def test_levels_at_the_ends(coterie, alpha):
+    block = compare(coterie, draw_scores(2, 9, 4, 0), "--alpha", alpha)
+    assert 0 < block["nemenyi"]["q"] < 64 and not (float(alpha) < 1e-9 and any(row["rejected"] for row in block["holm"]))
+
+
 def test_lower_is_better_is_the_negative(coterie):
     scores = draw_scores(3, 9, 4, 2)
     assert compare(coterie, scores, "--lower-is-better") == compare(coterie, -scores)

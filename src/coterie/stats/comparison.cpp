@@ -17,7 +17,7 @@ Index find_control(const ResultBlock& block, const std::string& control) {
 }
 
 // To 12 digits after the point of numbers of the size of `scale`, but never to 0. Sums and differences that are equal on paper are then
-// equal here, and so tied: 0.90 - 0.85 and 0.80 - 0.75, or the means of 0.7, 0.9 and of 0.8, 0.8.
+// equal here, and so tied: 0.3 - 0.2 and 0.2 - 0.1, or the means of 0.1, 0.2, 0.3 in any order.
 double round_decimal(double value, double scale) {
   if (!(scale > 1e-200 && scale < 1e200)) return value;
   const double unit = std::pow(10.0, 12 - std::ceil(std::log10(scale)));

@@ -48,7 +48,7 @@ double normal_two_sided(double z) { return std::erfc(std::abs(z) / std::numbers:
 double range_upper_tail(double q, double k) {
   assert(k >= 2);
   if (!(q > 0)) return 1;
-  constexpr double end = 9, step = 1.0 / 64;
+  constexpr double end = 9, step = 1.0 / 16;
   double sum = 0;
   for (double z = -end; z <= end; z += step)
     sum += std::exp(-z * z / 2) * std::pow(normal_cdf(z) - normal_cdf(z - q), k - 1);
@@ -58,9 +58,8 @@ double range_upper_tail(double q, double k) {
 
 double range_upper_quantile(double p, double k) {
   assert(p > 0 && p < 1);
-  double low = 0, high = 1;
-  while (range_upper_tail(high, k) > p) high *= 2;
-  while (true) {  // halves until the doubles between are used up
+  double low = 0, high = 64;  // where the tail is beyond doubles, for any k
+  while (true) {              // halves until the doubles between are used up
     const double middle = (low + high) / 2;
     if (middle <= low || middle >= high) return middle;
     (range_upper_tail(middle, k) > p ? low : high) = middle;

@@ -10,7 +10,7 @@ double student_quantile(double p, double degrees);   // P(T <= result) = p
 double normal_two_sided(double z);                   // P(|Z| >= |z|)
 
 // The range of k independent standard normal variables, k >= 2: the studentized range with infinitely many degrees of freedom.
-double range_upper_tail(double q, double k);      // P(largest - smallest >= q)
+double range_upper_tail(double q, double k);      // P(largest - smallest >= q), to about 1e-14
 double range_upper_quantile(double p, double k);  // where that is p, for p in (0, 1)
 
 }  // namespace coterie
