@@ -136,7 +136,7 @@ class ResultReader {
       std::vector<double> scores;  // grows as they are found: gaps in a table ask for no room
       for (const Index m : methods)
         for (const Index r : runs) scores.push_back(score_of({b, d, m, r}));
-      out.scores.push_back(
+      out.scores.emplace_back(
           Eigen::Map<const Matrix>(scores.data(), std::ssize(methods), std::ssize(runs)));
     }
     return out;
