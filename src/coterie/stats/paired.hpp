@@ -28,7 +28,7 @@ struct MeanInterval {
 };
 MeanInterval mean_interval(ConstVectorRef values, double confidence = 0.95);
 
-// The corrected resampled t-test of Nadeau and Bengio, Inference for the generalization error, Machine Learning 52 (2003), (11): for
+// The corrected resampled t-test of Nadeau and Bengio, Inference for the generalization error, Machine Learning 52 (2003): for
 // differences of two methods on n random splits of one data set, whose training sets overlap. With s^2 their variance,
 //
 //   t = mean / sqrt((1/n + test_train_ratio) s^2),  n-1 degrees of freedom, two-sided,
