@@ -20,6 +20,7 @@ void add_predict(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
 void add_extend(CLI::App& program, Action& chosen);
 void add_methods(CLI::App& program, Action& chosen);
+void add_stats(CLI::App& program, Action& chosen);
 void add_inspect(CLI::App& program, Action& chosen);
 void add_verify(CLI::App& program, Action& chosen);
 void add_demo(CLI::App& program, Action& chosen);

@@ -23,6 +23,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_evaluate(program, chosen);
   add_extend(program, chosen);
   add_methods(program, chosen);
+  add_stats(program, chosen);
   add_inspect(program, chosen);
   add_verify(program, chosen);
   add_data(program, chosen);

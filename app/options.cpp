@@ -223,6 +223,18 @@ bool same_place(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
+void check_extra_output(const std::string& path, const std::string& option,
+                        const std::vector<std::string>& endings,
+                        const std::vector<std::string>& others) {
+  if (path.empty()) return;
+  const bool known = std::ranges::any_of(
+      endings, [&](const std::string& ending) { return path.ends_with(ending); });
+  if (!known)
+    throw InputError(fmt::format("{} is '{}'; the name must end in {}.", option, path,
+                                 fmt::join(endings, " or ")));
+  check_output(path, option, others, option + ": ");
+}
+
 void check_not_input(const std::string& path, const std::vector<std::string>& inputs,
                      const std::string& option) {
   for (const std::string& input : inputs)

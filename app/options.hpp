@@ -104,6 +104,10 @@ bool same_place(const std::string& a, const std::string& b);
 // name is from; it starts the message.
 void check_output(const std::string& path, const std::string& what,
                   const std::vector<std::string>& inputs, const std::string& option = "--output: ");
+// The same of a file that may be left out (an empty name), whose name must have one of the endings.
+void check_extra_output(const std::string& path, const std::string& option,
+                        const std::vector<std::string>& endings,
+                        const std::vector<std::string>& inputs);
 // Throws InputError when the file is one of the inputs.
 void check_not_input(const std::string& path, const std::vector<std::string>& inputs,
                      const std::string& option);

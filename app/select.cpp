@@ -96,18 +96,6 @@ Plan plan_of(const SelectOptions& options) {
   return plan;
 }
 
-void check_extra_output(const std::string& path, const std::string& option,
-                        const std::vector<std::string>& endings,
-                        const std::vector<std::string>& others) {
-  if (path.empty()) return;
-  const bool known = std::ranges::any_of(
-      endings, [&](const std::string& ending) { return path.ends_with(ending); });
-  if (!known)
-    throw InputError(fmt::format("{} is '{}'; the name must end in {}.", option, path,
-                                 fmt::join(endings, " or ")));
-  check_output(path, option, others, option + ": ");
-}
-
 std::string journal_of(const SelectOptions& options) { return options.model_path + ".journal"; }
 
 void check_outputs(const SelectOptions& options) {

@@ -396,6 +396,46 @@ costs("twice", "task,C\na,1\na,2\n", "c.csv: task 'a' is there twice")
 costs("zero", "task,C\na,0\n", "--task-C gives C = 0 to task 'a'")
 costs("text", "task,C\na,big\n", "c.csv:2:3: column 'C' holds 'big'")
 
+# Tables of results
+
+RESULTS = "share,dataset,method,score\n" + "".join(f"{b},{d},{m},{s}\n" for b in (10, 20) for d, line in zip("pqr", [(1, 2), (3, 4), (6, 5)])
+                                                  for m, s in zip("ab", line))
+
+
+def bad_results(name, content, *says, options="--block share --control a"):
+    row(f"stats-{name}", f"stats bad.csv --picture out.svg {options}", *says, files={"bad.csv": content})
+
+
+row("stats-not-found", "stats nowhere.csv --control a --picture out.svg", "nowhere.csv: there is no such file")
+bad_results("empty", "", "bad.csv: the file is empty")
+bad_results("no-rows", "share,dataset,method,score\n", "bad.csv: there is a header but no row of results.")
+bad_results("column-missing", RESULTS, "bad.csv: no column is called 'auc', which --score asks for; the columns are share, dataset, method, score.",
+            options="--control a --score auc")
+bad_results("column-twice", RESULTS, "column 'share' is named by --dataset and by --block. Name two columns.",
+            options="--block share --dataset share --control a")
+bad_results("not-a-number", RESULTS.replace("10,q,a,3", "10,q,a,high"), "bad.csv:4:8: the score holds 'high', which is not a number. Correct it.")
+bad_results("nan", RESULTS.replace("10,q,a,3", "10,q,a,nan"), "bad.csv:4:8: the score holds 'nan'")
+bad_results("no-score", RESULTS.replace("10,q,a,3", "10,q,a,"), "bad.csv:4:8: the score is empty")
+bad_results("ragged", RESULTS.replace("10,q,a,3", "10,q,a"), "bad.csv:4:7: 3 fields, but the header has 4.")
+bad_results("no-name", RESULTS.replace("10,q,a,3", "10,,a,3"), "bad.csv:4:4: column 'dataset' is empty. Every row needs a data set")
+bad_results("gap", RESULTS.replace("20,q,a,3\n", ""), "bad.csv: method 'a' on data set 'q' (block '20') has no score;", "Add the row")
+bad_results("duplicate", RESULTS + "10,q,a,3\n", "bad.csv:14:1: method 'a' on data set 'q' (block '10') has a score on line 4 already.", "by --repetition")
+bad_results("blocks-unsaid", RESULTS, "bad.csv:8:1: method 'a' on data set 'p' has a score on line 2 already.", options="--control a")
+bad_results("repetition-gap", RESULTS.replace("20,q,a,3\n", ""), "method 'a' on data set 'q' (repetition '20') has no score",
+            options="--repetition share --control a")
+bad_results("control", RESULTS, "--control is 'c', but in block '10' the methods are a, b. Name one of them.", options="--block share --control c")
+bad_results("one-dataset", "dataset,set,method,score\np,p,a,1\np,p,b,1\n", "block 'p': there is one data set only; ranks are compared over two or more.",
+            options="--block dataset --dataset set --control a")
+bad_results("one-method", "dataset,method,score\np,a,1\nq,a,2\n", "there is one method only; a comparison needs two or more.", options="--control a")
+bad_results("no-control", RESULTS, "--control is required", options="--block share")
+bad_results("alpha", RESULTS, "--alpha is 1; it must be a number between 0 and 1", options="--block share --control a --alpha 1")
+bad_results("alpha-text", RESULTS, "--alpha is 'few'; it must be a number between 0 and 1", options="--block share --control a --alpha few")
+bad_results("format", RESULTS, "--format is 'html'; it must be text, markdown, latex or csv.", options="--block share --control a --format html")
+bad_results("ratio-alone", RESULTS, "--test-train-ratio is for repetitions", options="--block share --control a --test-train-ratio 0.5")
+bad_results("ratio", RESULTS, "--test-train-ratio is -1; it must be a finite number >= 0.", options="--repetition share --control a --test-train-ratio -1")
+row("stats-picture-name", "stats d.csv --control a --picture out.png", "--picture is 'out.png'; the name must end in .svg.")
+row("stats-picture-input", "stats out.svg --control a --picture out.svg", "out.svg", files={"out.svg": RESULTS})
+
 # Model files
 
 

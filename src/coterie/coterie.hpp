@@ -23,8 +23,14 @@
 #include "coterie/data/split.hpp"            // split_samples, select_rows
 #include "coterie/io/write_table.hpp"        // write_samples
 
+// Comparing methods by their results.
+#include "coterie/io/results.hpp"        // read_results: ResultBlock
+#include "coterie/stats/comparison.hpp"  // compare_methods: ranks, Friedman, Holm, Nemenyi, Wilcoxon
+#include "coterie/stats/paired.hpp"      // mean_interval, resampled_t_test
+
 // Pictures as SVG text: as_svg.
 #include "coterie/report/affinity.hpp"
+#include "coterie/report/critical_difference.hpp"
 #include "coterie/report/dendrogram.hpp"
 #include "coterie/report/heat_map.hpp"
 #include "coterie/report/weight_paths.hpp"

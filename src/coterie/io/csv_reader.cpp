@@ -324,6 +324,21 @@ bool next_row(LineReader& reader) {
   return false;
 }
 
+TextRow split_row(const LineReader& reader, const Header& header) {
+  TextRow row;
+  std::string scratch;
+  for (const char* p = reader.begin();;) {
+    const Field field = read_field(reader, p, header.delimiter, scratch);
+    row.fields.emplace_back(field.text);
+    row.places.push_back(p);
+    if (field.after == reader.end()) break;
+    p = field.after + 1;
+  }
+  if (row.fields.size() != header.names.size())
+    fail_ragged(reader, reader.end(), row.fields.size(), header.names.size(), "the header");
+  return row;
+}
+
 void fail_ragged(const LineReader& reader, const char* at, std::size_t found, std::size_t wanted,
                  const std::string& wanted_by) {
   reader.fail(

@@ -1,4 +1,4 @@
-// The header of a CSV or TSV file. Internal to this room.
+// The header and the rows of a CSV or TSV file. Internal to this room.
 #pragma once
 
 #include <string>
@@ -22,6 +22,13 @@ Header read_header(LineReader& reader);
 
 // Moves to the next row. Blank lines may only end the file.
 bool next_row(LineReader& reader);
+
+// The fields of a row as text, and where they start. Throws InputError unless there are as many as columns.
+struct TextRow {
+  std::vector<std::string> fields;
+  std::vector<const char*> places;
+};
+TextRow split_row(const LineReader& reader, const Header& header);
 
 // "12 fields, but the header has 13 columns." at the place where the row is too short or too long.
 [[noreturn]] void fail_ragged(const LineReader& reader, const char* at, std::size_t found,

@@ -12,27 +12,6 @@
 namespace coterie {
 namespace {
 
-struct Row {
-  std::vector<std::string> fields;
-  std::vector<const char*> places;
-};
-
-Row split_row(const detail::LineReader& reader, const detail::Header& header) {
-  Row row;
-  std::string scratch;
-  for (const char* p = reader.begin();;) {
-    const detail::Field field = detail::read_field(reader, p, header.delimiter, scratch);
-    row.fields.emplace_back(field.text);
-    row.places.push_back(p);
-    if (field.after == reader.end()) break;
-    p = field.after + 1;
-  }
-  if (row.fields.size() != header.names.size()) {
-    detail::fail_ragged(reader, reader.end(), row.fields.size(), header.names.size(), "the header");
-  }
-  return row;
-}
-
 // The places of task_a, task_b and weight (or none) among the columns.
 std::vector<std::size_t> find_columns(const detail::LineReader& reader,
                                       const detail::Header& header) {
@@ -63,7 +42,7 @@ std::vector<TaskLink> read_task_graph(const std::string& path,
   std::vector<TaskLink> links;
   std::map<std::pair<Index, Index>, std::size_t> line_of;
   for (std::size_t line = 2; detail::next_row(reader); ++line) {
-    const Row row = split_row(reader, header);
+    const detail::TextRow row = detail::split_row(reader, header);
     const auto task = [&](std::size_t column) {
       const auto found = number_of.find(row.fields[column]);
       if (found != number_of.end()) return found->second;
