@@ -1,0 +1,3 @@
+#include "coterie/experiment/experiment.hpp"
+
+#include <gtest/gtest.h>
