@@ -41,7 +41,7 @@ Samples read_planned(const ExperimentOptions& options, const fs::path& folder,
                      const DatasetPlan& dataset) {
   DataOptions data;
   for (const std::string& file : dataset.files) {
-    const std::string path = (folder / file).string();
+    const std::string path = (folder / file).lexically_normal().string();
     const std::vector<std::string> behind = files_behind(path);
     const bool there = fs::exists(behind.front());
     if (!there && file != "digits")  // which is in the program

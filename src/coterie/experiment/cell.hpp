@@ -14,13 +14,13 @@
 namespace coterie {
 
 struct CellResult {
-  std::string chosen;     // "kernels=gauss:2 C=4"
-  double validation = 0;  // score of the choice there
-  double score = 0;       // on the test rows, mean over tasks
-  std::vector<std::string> tasks;
-  std::vector<double> task_scores;  // NaN where a score is not defined
-  double gap = 0;                   // of the final fit, with its status and what it proves
-  std::string status, claim;
+  std::string chosen = {};  // "kernels=gauss:2 C=4"
+  double validation = 0;    // score of the choice there
+  double score = 0;         // on the test rows, mean over tasks
+  std::vector<std::string> tasks = {};
+  std::vector<double> task_scores = {};  // NaN where a score is not defined
+  double gap = 0;                        // of the final fit, with its status and what it proves
+  std::string status = {}, claim = {};
   Index fits = 0, unconverged = 0;             // of the search, and those that missed the tolerance
   Index train = 0, validated = 0, tested = 0;  // rows
   double seconds = 0;

@@ -155,6 +155,7 @@ std::vector<Cell> cells_of(const Plan& plan, const std::string& only) {
       for (Index repetition = 1; repetition <= plan.repetitions; ++repetition)
         for (std::size_t m = 0; m < plan.methods.size(); ++m) {
           const Cell cell{d, m, share, repetition};
+          if (!plan.methods[m].runs_on(plan.datasets[d])) continue;
           if (name_of(plan, cell).find(only) != std::string::npos) cells.push_back(cell);
         }
   return cells;

@@ -24,7 +24,7 @@ std::string name_of(const Plan& plan, const Cell& cell);  // "letter 10 % #3 our
 struct ExperimentRun {
   int threads = 0;          // 0: all cores
   double memory_bytes = 0;  // for all cells that run at once; 0: nine tenths of the machine's
-  std::function<Samples(const DatasetPlan&)> read;           // the table of a data set
+  std::function<Samples(const DatasetPlan&)> read = {};      // the table of a data set
   std::function<bool(Index done, Index all)> progress = {};  // of cells; false stops
   std::function<void(const std::string& note)> note = {};
   std::string only = {};

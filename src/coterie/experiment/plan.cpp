@@ -11,7 +11,6 @@
 #define TOML_ENABLE_UNRELEASED_FEATURES 0
 #include <toml++/toml.h>
 
-
 namespace coterie {
 
 namespace {
@@ -274,7 +273,7 @@ void check_meaning(Section& section, const Settings& settings) {
                                                       settings.method->name));
 }
 
-MethodPlan method_of(Section section) {
+MethodPlan method_of(Section section, const std::vector<DatasetPlan>& datasets) {
   MethodPlan out;
   out.name = section.name("name");
   Settings first;
@@ -300,6 +299,13 @@ MethodPlan method_of(Section section) {
   if (search != "grid" && search != "coarse")
     section.refuse("search", *section.find("search"), "'grid' or 'coarse'");
   out.coarse = search == "coarse";
+  out.datasets = section.texts("datasets", "a list of names of data sets");
+  for (const std::string& name : out.datasets)
+    if (std::ranges::find(datasets, name, &DatasetPlan::name) == datasets.end())
+      section.fail(*section.find("datasets"),
+                   fmt::format("'datasets' is '{}'; it must be a list of names of data sets of "
+                               "this plan.",
+                               name));
   section.done();
   for (Settings& settings : out.settings) {
     SelectSettings how;
@@ -352,6 +358,15 @@ void make_quick(Plan& plan, const Quick& quick, const std::string& file) {
   plan.quick = true;
 }
 
+bool clash(const DatasetPlan& a, const DatasetPlan& b) { return a.name == b.name; }
+// Methods of one name may have different lists on different data sets.
+bool clash(const MethodPlan& a, const MethodPlan& b) {
+  if (a.name != b.name) return false;
+  return a.datasets.empty() || b.datasets.empty() ||
+         std::ranges::any_of(a.datasets,
+                             [&](const std::string& name) { return is_in(b.datasets, name); });
+}
+
 // The tables of [[key]].
 template <typename Entry>
 std::vector<Entry> entries_of(Section& top, const std::string& key, const std::string& file,
@@ -369,7 +384,7 @@ std::vector<Entry> entries_of(Section& top, const std::string& key, const std::s
         Section(table, file,
                 name ? fmt::format("{} '{}'", key, name->get()) : fmt::format("[[{}]]", key))));
     for (std::size_t i = 0; i + 1 < out.size(); ++i)
-      if (out[i].name == out.back().name)
+      if (clash(out[i], out.back()))
         top.fail(entry, fmt::format("there are two {}s '{}'; give each a name of its own.", key,
                                     out[i].name));
   }
@@ -402,6 +417,10 @@ Protocol protocol_of(Section& top) {
 
 std::string to_string(Protocol) { return "clean"; }
 
+bool MethodPlan::runs_on(const DatasetPlan& dataset) const {
+  return datasets.empty() || is_in(datasets, dataset.name);
+}
+
 Grid thinned(Grid grid, Index most) {
   thin(grid.C, most);
   thin(grid.lambda, most);
@@ -431,8 +450,9 @@ Plan parse_plan(const std::string& text, const std::string& file, bool quick) {
   plan.datasets = entries_of<DatasetPlan>(top, "dataset", file, [&](Section section) {
     return dataset_of(std::move(section), defaults);
   });
-  plan.methods = entries_of<MethodPlan>(
-      top, "method", file, [](Section section) { return method_of(std::move(section)); });
+  plan.methods = entries_of<MethodPlan>(top, "method", file, [&](Section section) {
+    return method_of(std::move(section), plan.datasets);
+  });
   const toml::node* part = top.find("quick");
   if (part && !part->is_table()) top.refuse("quick", *part, "a section [quick]");
   const Quick how = part ? quick_of(Section(*part->as_table(), file, "[quick]")) : Quick{};

@@ -38,6 +38,8 @@ struct MethodPlan {
   std::vector<std::string> open = {};  // those lists, by their names in visit_fields
   Grid grid;
   bool coarse = false;
+  std::vector<std::string> datasets = {};  // that it is run on; none: all
+  bool runs_on(const DatasetPlan& dataset) const;
 };
 
 struct Plan {

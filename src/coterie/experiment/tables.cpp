@@ -55,6 +55,13 @@ struct Row {
   Index train = 0, all = 0;   // rows
 };
 
+// The first method of its name: entries that differ by data set are one column.
+std::size_t column_of(const Plan& plan, std::size_t method) {
+  return static_cast<std::size_t>(
+      std::ranges::find(plan.methods, plan.methods[method].name, &MethodPlan::name) -
+      plan.methods.begin());
+}
+
 std::map<double, std::vector<Row>> rows_by_share(const Experiment& experiment) {
   std::map<double, std::map<std::size_t, Row>> found;
   for (std::size_t i = 0; i < experiment.cells.size(); ++i) {
@@ -65,7 +72,7 @@ std::map<double, std::vector<Row>> rows_by_share(const Experiment& experiment) {
     row.dataset = cell.dataset;
     row.train = result.train;
     row.all = result.train + result.validated + result.tested;
-    Mean& mean = row.methods[cell.method];
+    Mean& mean = row.methods[column_of(experiment.plan, cell.method)];
     ++mean.n;
     mean.sum += result.score;
     mean.squares += result.score * result.score;
