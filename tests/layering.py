@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ORDER = ["math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "io", "front", "report", "app"]
+ORDER = ["math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "io", "front", "experiment", "report", "app"]
 PURE = {"math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "report"}
 BARRED = {"iostream", "ostream", "istream", "fstream", "cstdio", "stdio.h", "chrono", "ctime", "time.h", "print", "filesystem",
           "fmt/ostream.h", "fmt/chrono.h", "CLI/CLI.hpp", "hdf5.h", "unistd.h", "fcntl.h", "sys/time.h"}

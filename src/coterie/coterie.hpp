@@ -16,6 +16,10 @@
 #include "coterie/model/settings.hpp"    // Settings, Lambda, Kernels, ...
 #include "coterie/model/verify.hpp"      // verify: the separate check of the certificate
 
+// Studies: plans, cells, the resumable runner, tables.
+#include "coterie/experiment/experiment.hpp"  // run_experiment: Experiment
+#include "coterie/experiment/tables.hpp"      // write_tables
+
 // Data to try things on, and data as files.
 #include "coterie/data/fingerprint.hpp"      // fingerprint
 #include "coterie/data/planted.hpp"          // plant_groups

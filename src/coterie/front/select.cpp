@@ -120,7 +120,7 @@ SearchedRows searched_rows(const Dataset& data, const SelectSettings& settings) 
   return {fold_tasks(data, settings.folds, settings.seed)};
 }
 
-Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& how, const Run& run,
+Selection choose(const Dataset& data, const Grid& wanted, const SelectSettings& how, const Run& run,
                  const Extras& extras, const SearchHooks& hooks) {
   Selection out;
   out.grid = wanted;
@@ -159,7 +159,13 @@ Selection select(const Dataset& data, const Grid& wanted, const SelectSettings& 
   note_unjudged(out.scores, run);
 
   out.settings = settings_at(settings, out.grid, out.chosen);
-  out.trained = train_in_detail(data, out.settings, run, extras);
+  return out;
+}
+
+Selection select(const Dataset& data, const Grid& grid, const SelectSettings& settings,
+                 const Run& run, const Extras& extras, const SearchHooks& hooks) {
+  Selection out = choose(data, grid, settings, run, extras, hooks);
+  if (!out.scores.stopped) out.trained = train_in_detail(data, out.settings, run, extras);
   return out;
 }
 

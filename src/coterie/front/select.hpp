@@ -32,9 +32,10 @@ struct Selection {
   std::vector<Ranked> ranked;
   GridPoint chosen;
   Confidence confidence;
-  Index saved = 0;                      // points that were not looked at
-  Settings settings = {};               // at the chosen point
-  std::optional<Trained> trained = {};  // on all rows; nothing when it was stopped before
+  Index saved = 0;         // points that were not looked at
+  Settings settings = {};  // at the chosen point
+  std::optional<Trained> trained =
+      {};  // on all rows; nothing when it was stopped before, or only chosen
   const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }
   const Model& model() const { return trained->model; }
 };
@@ -63,6 +64,9 @@ void check_search(const Dataset& data, const Grid& grid, const SelectSettings& s
 
 // `hooks` keep rows of the search and give back those of an earlier run. Stopped: scores.stopped, and nothing is chosen.
 Selection select(const Dataset& data, const Grid& grid, const SelectSettings& settings = {},
+                 const Run& run = {}, const Extras& extras = {}, const SearchHooks& hooks = {});
+// The same without the fit of the choice.
+Selection choose(const Dataset& data, const Grid& grid, const SelectSettings& settings = {},
                  const Run& run = {}, const Extras& extras = {}, const SearchHooks& hooks = {});
 
 }  // namespace coterie
