@@ -147,8 +147,8 @@ def bad_npy(name, content, *says, options="", files=None):
 
 X_NPY = npy(np.arange(6.0).reshape(2, 3))
 bad_npy("no-labels", X_NPY, "bad.npy: a .npy file holds features only. Name the file of the labels, as in --label labels.npy, or put it beside as bad-labels.npy.")
-bad_npy("label-column", X_NPY, "holds features only, and no column 'kind'", "--label labels.npy", options="--label kind")
-bad_npy("task-column", X_NPY, "holds features only, and no column 'site'", "--task tasks.npy", options="--task site --label y.npy", files={"y.npy": npy([0, 1])})
+bad_npy("label-column", X_NPY, "--label is 'kind'; the labels of bad.npy are in a file of their own, as in --label labels.npy", options="--label kind")
+bad_npy("task-column", X_NPY, "--task is 'site'; the tasks of bad.npy are in a file of their own, as in --task tasks.npy", options="--task site --label y.npy", files={"y.npy": npy([0, 1])})
 bad_npy("labels-missing", X_NPY, "y.npy: there is no such file", options="--label y.npy")
 bad_npy("labels-too-few", X_NPY, "y.npy: is an array of 1 values", "but bad.npy has 2 rows", options="--label y.npy", files={"y.npy": npy([1])})
 bad_npy("empty", b"", "bad.npy: the file is empty", options="--label y.npy", files={"y.npy": npy([0, 1])})

@@ -189,6 +189,12 @@ def test_given_columns_win(named):
     assert "no column is called 'none', which --task asks for" in named("predict", "m.h5", "both.csv", "--task", "none", code=2).err
 
 
+def test_a_column_is_not_both(named):
+    for command in (["evaluate", "m.h5", "d.csv", "--label", "site"], ["evaluate", "m.h5", "d.csv", "--task", "target"],
+                    ["train", "d.csv", "--label", "site", "--task", "site", "-o", "x.h5"], ["data", "describe", "d.csv", "--label", "site", "--task", "site"]):
+        assert "cannot hold both the labels and the tasks. Name another for --label or --task." in named(*command, code=2).err
+
+
 def test_columns_that_are_not_there(named):
     rows = small_rows()
     named.write("u.csv", csv_text([[*row[:3], row[4]] for row in rows], header=["f1", "f2", "f3", "site"]))

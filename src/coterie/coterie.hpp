@@ -25,6 +25,9 @@
 #include "coterie/data/planted.hpp"          // plant_groups
 #include "coterie/data/planted_weights.hpp"  // plant_weights: structure in the weights of tasks
 #include "coterie/data/split.hpp"            // split_samples, select_rows
+#include "coterie/io/matrix_file.hpp"        // matrices of precomputed kernels
+#include "coterie/io/task_costs.hpp"         // read_task_costs: C of single tasks
+#include "coterie/io/task_graph.hpp"         // read_task_graph: who is drawn to whom
 #include "coterie/io/write_table.hpp"        // write_samples
 
 // Comparing methods by their results.

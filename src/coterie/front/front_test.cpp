@@ -322,6 +322,27 @@ TEST(Front, ModelsKnowTheColumnsOfTheirTable) {
   std::filesystem::remove_all(folder);
 }
 
+// Rows are led to tasks by part and classes: verify must not take those from the model.
+TEST(Front, VerifyKnowsThePartsAndClassesOfTasks) {
+  Matrix X(48, 2);
+  std::vector<std::string> labels, parts;
+  for (Index i = 0; i < X.rows(); ++i) {
+    const Index kind = i % 3;
+    X.row(i) << static_cast<double>(kind) + 0.01 * static_cast<double>(i), kind == 1 ? 2.0 : 0.5;
+    labels.push_back(std::string(1, static_cast<char>('a' + kind)));
+    parts.push_back(i % 2 == 0 ? "north" : "south");
+  }
+  const Dataset data = make_dataset(X, labels, parts, Casting::one_vs_one);
+  const Model model = train(data, small);
+  EXPECT_TRUE(verify(model, data).holds());
+  Model forged = model;
+  std::swap(forged.tasks.front().part, forged.tasks.back().part);
+  EXPECT_THROW(verify(forged, data), InputError);
+  forged = model;
+  std::swap(forged.classes[0], forged.classes[1]);
+  EXPECT_THROW(verify(forged, data), InputError);
+}
+
 TEST(Front, DatasetsFromNumbersAtHand) {
   const Samples all = plant_groups({.tasks = 3, .groups = 1, .samples = 20}).samples;
   std::vector<std::string> labels, tasks;

@@ -127,6 +127,11 @@ void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
                        ? "`label`"
                        : "the model (unless `label` names another)");
   if (options_.task) require_column(reader, header, *options_.task, "`task`");
+  if (label_column_ == task_column_ && header.has(label_column_))
+    throw InputError(
+        fmt::format("{}: column '{}' cannot hold both the labels and the tasks. Name another for "
+                    "`label` or `task`.",
+                    reader.path(), label_column_));
   const auto dropped = [&](const std::string& name) { return contains(options_.drop, name); };
   if (options_.label_required && dropped(label_column_)) {
     throw InputError(

@@ -117,10 +117,20 @@ void check_groups(const Groups& groups, Index tasks) {
 }
 
 // Of a proof about the tasks from `first` on, whose edges end there.
+// One that fits have, or none.
+bool is_status(const std::string& text) {
+  if (text.empty()) return true;
+  for (const Status status :
+       {Status::converged, Status::step_limit, Status::stopped, Status::stalled, Status::precision})
+    if (text == to_string(status)) return true;
+  return false;
+}
+
 void check_certificate(const Certificate& proof, Index first, Index tasks, Index length) {
   const bool has_dual =
       std::isfinite(proof.dual) || (proof.claim == Claim::stationary && proof.dual < 0);
   require(has_dual, "the dual value is {}", proof.dual);
+  require(is_status(proof.status), "/certificates/status is '{}'", proof.status);
   require(!proof.complete || proof.graph.empty(), "edges are listed though every pair is one");
   for (const Edge& edge : proof.graph)
     require(edge.t < edge.s && edge.s >= first && edge.s < tasks,

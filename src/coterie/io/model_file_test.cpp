@@ -466,6 +466,7 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
       {[](Model& m) { m.certificate.nu.conservativeResize(1, 4); }, "2 edges have 1 pair duals"},
       {[](Model& m) { m.certificate.nu.conservativeResize(2, 3); }, "have 3 entries, not 4"},
       {[](Model& m) { m.certificate.nu(1, 1) = kInfinity; }, "/certificates/nu[5] is inf"},
+      {[](Model& m) { m.certificate.status = "great"; }, "/certificates/status is 'great'"},
       {[](Model& m) { m.certificate.status = "\x01"; },
        "/certificates/status[0] holds '\\x01', which has a control character"},
   };

@@ -16,7 +16,7 @@ struct Wanted {
   bool required;
 };
 
-// The file of labels or tasks of an array; "": there is none. A name that is no .npy file is that of a column in data of other formats.
+// The file of labels or tasks of an array; "": there is none.
 std::string file_of(const InputFile& file, const Wanted& wanted, std::size_t files) {
   const std::string usual = npy_beside(file.path, wanted.what);
   if (is_npy_name(wanted.given)) {
@@ -26,14 +26,16 @@ std::string file_of(const InputFile& file, const Wanted& wanted, std::size_t fil
           wanted.option, wanted.given, files, wanted.what, usual));
     return wanted.given;
   }
+  if (!wanted.given.empty())
+    throw InputError(fmt::format(
+        "`{0}` is '{1}'; the {2} of {3} are in a file of their own, as in `{0}` {2}.npy.",
+        wanted.option, wanted.given, wanted.what, file.path));
   const std::string beside = find_npy_beside(file.path, wanted.what);
   if (beside.empty() && wanted.required)
     throw InputError(fmt::format(
-        "{0}: a .npy file holds features only{1}. Name the file of the {2}, as in `{3}` {2}.npy, "
-        "or put it beside as {4}.",
-        file.path,
-        wanted.given.empty() ? "" : fmt::format(", and no column {}", show(wanted.given)),
-        wanted.what, wanted.option, usual));
+        "{0}: a .npy file holds features only. Name the file of the {1}, as in `{2}` {1}.npy, "
+        "or put it beside as {3}.",
+        file.path, wanted.what, wanted.option, usual));
   return beside;
 }
 

@@ -196,11 +196,11 @@ TEST_F(Npy, SaysWhatIsMissing) {
             "X.npy: a .npy file holds features only. Name the file of the labels, as in `label` "
             "labels.npy, or put it beside as X-labels.npy.");
   EXPECT_EQ(error({.label = "y"}),
-            "X.npy: a .npy file holds features only, and no column 'y'. Name the file of the "
-            "labels, as in `label` labels.npy, or put it beside as X-labels.npy.");
+            "`label` is 'y'; the labels of X.npy are in a file of their own, as in `label` "
+            "labels.npy.");
   EXPECT_EQ(error({.task = "site", .label_required = false}),
-            "X.npy: a .npy file holds features only, and no column 'site'. Name the file of the "
-            "tasks, as in `task` tasks.npy, or put it beside as X-tasks.npy.");
+            "`task` is 'site'; the tasks of X.npy are in a file of their own, as in `task` "
+            "tasks.npy.");
   EXPECT_EQ(error({.label = "y.npy"}),
             "y.npy: there is no such file. Check the name and the folder.");
   const std::string y = write("y.npy", file("|u1", "(3,)", "\1\2\3"));

@@ -194,6 +194,8 @@ Verification verify(const Model& model, const Dataset& data, const PrecomputedMa
   const Method& method = *model.settings.method;
   Verification check = method.verify(model, data, precomputed, progress);
   check_other_numbers(model, data, check);
+  if (has_calibration(model))
+    check.taken.emplace_back("the numbers that turn scores into probabilities");
   if (method.is_linear()) return check;
   if (!method.is_main()) check_groups_apart(model, check);
   if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))

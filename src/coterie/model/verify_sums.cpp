@@ -144,12 +144,21 @@ void check_fit_to_model(const Model& model, Index first, Index count, const Data
           fmt::format("Task {} of the data is '{}' with {} samples, of the model '{}' with {}; "
                       "verify needs the training data.",
                       t + 1, task.name, task.size(), fitted.name, fitted.n));
+    // Binary models find the task of a row by its name; those of older files may have no part.
+    if (task.part != fitted.part && data.casting != Casting::binary)
+      throw InputError(
+          fmt::format("Task '{}' of the data belongs to '{}', of the model to '{}'; verify needs "
+                      "the training data.",
+                      task.name, task.part, fitted.part));
     if (task.negative != fitted.negative || task.positive != fitted.positive)
       throw InputError(
           fmt::format("Task '{}' of the data has the labels '{}' and '{}', of the model '{}' and "
                       "'{}'; verify needs the training data.",
                       task.name, task.negative, task.positive, fitted.negative, fitted.positive));
   }
+  if (first == 0 && data.classes != model.classes)
+    throw InputError(
+        "The classes of the data are not those of the model; verify needs the training data.");
   for (const Kernel& kernel : model.kernels) {
     if (!kernel.is_precomputed()) continue;
     const auto found = precomputed.find(kernel.file);
