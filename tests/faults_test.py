@@ -51,6 +51,27 @@ def test_an_uncertain_gap_is_no_convergence(coterie, name, options):
     expect_holds(coterie, fit, name)
 
 
+# Kernels of rank one, many of them: task t0 alone is not solved to the default tolerance, and must say so.
+
+RANK_ONE = ["-C", "1000", "--lambda", "0", "--kernels", " ".join(f"linear@f{j}" for j in range(1, 21))]
+
+
+def test_tasks_are_judged_together(coterie):
+    name = "stall_rank_one.csv"
+    fit = train(coterie, name, *RANK_ONE).json
+    assert fit["status"] == "converged" and fit["gap"] + fit["bound"] <= 1e-4
+    expect_holds(coterie, fit, name)
+
+
+def test_a_fit_that_gets_no_closer_says_so(coterie):
+    lines = (FAULTS / "stall_rank_one.csv").read_text().splitlines()
+    coterie.write("t0.csv", "\n".join([lines[0], *(line for line in lines if ",t0," in line)]) + "\n")
+    result = coterie("train", "t0.csv", "-o", "m.h5", "--json", "--tolerance", "1e-9", *RANK_ONE, code=3)
+    fit = result.json
+    assert fit["status"] in ("stalled", "step limit", "precision") and fit["gap"] + fit["bound"] > 1e-9
+    expect_holds(coterie, fit, "t0.csv")
+
+
 # Crashes on extreme numbers
 
 @pytest.mark.parametrize("name, options, says", [
