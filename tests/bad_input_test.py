@@ -427,7 +427,7 @@ bad_results("control", RESULTS, "--control is 'c', but in block '10' the methods
 bad_results("one-dataset", "dataset,set,method,score\np,p,a,1\np,p,b,1\n", "block 'p': there is one data set only; ranks are compared over two or more.",
             options="--block dataset --dataset set --control a")
 bad_results("one-method", "dataset,method,score\np,a,1\nq,a,2\n", "there is one method only; a comparison needs two or more.", options="--control a")
-bad_results("no-control", RESULTS, "--control is required", options="--block share")
+bad_results("no-control", RESULTS, "--control is missing", options="--block share")
 bad_results("alpha", RESULTS, "--alpha is 1; it must be a number between 0 and 1", options="--block share --control a --alpha 1")
 bad_results("alpha-text", RESULTS, "--alpha is 'few'; it must be a number between 0 and 1", options="--block share --control a --alpha few")
 bad_results("format", RESULTS, "--format is 'html'; it must be text, markdown, latex or csv.", options="--block share --control a --format html")

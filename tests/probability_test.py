@@ -250,6 +250,7 @@ def test_inspect_shows_the_calibration(binary):
 def test_the_proof_does_not_depend_on_the_calibration(binary):
     plain, calibrated = (binary("verify", model, "d.csv", "--json").json for model in ("plain.h5", "m.h5"))
     assert calibrated["holds"] is True
+    assert calibrated.pop("taken_from_model") == [*plain.pop("taken_from_model"), "the numbers that turn scores into probabilities"]
     assert calibrated == plain
 
 

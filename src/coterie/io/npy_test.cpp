@@ -121,7 +121,6 @@ TEST_F(Npy, ReadsFeaturesWithLabelsAndTasks) {
   std::filesystem::rename(y, path("X-labels.npy"));
   std::filesystem::rename(tasks, path("X-tasks.npy"));
   EXPECT_EQ(read_samples({X}), given);
-  EXPECT_EQ(read_samples({X}, {.label = "column", .task = "site"}), given);
   EXPECT_EQ(files_behind(X), (Names{X, path("X-labels.npy"), path("X-tasks.npy")}));
   EXPECT_EQ(read_samples({X + ":u"}).tasks, Names{"u"});
   EXPECT_EQ(read_samples({X}, {.features = {"f3", "f1"}}).X,

@@ -192,6 +192,9 @@ Verification verify_pareto(const Model& model, const Dataset& data,
 Verification verify(const Model& model, const Dataset& data, const PrecomputedMatrices& precomputed,
                     const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
+  if (data.classes != model.classes)
+    throw InputError(
+        "The classes of the data are not those of the model; verify needs the training data.");
   Verification check = method.verify(model, data, precomputed, progress);
   check_other_numbers(model, data, check);
   if (has_calibration(model))

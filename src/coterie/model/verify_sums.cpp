@@ -156,9 +156,6 @@ void check_fit_to_model(const Model& model, Index first, Index count, const Data
                       "'{}'; verify needs the training data.",
                       task.name, task.negative, task.positive, fitted.negative, fitted.positive));
   }
-  if (first == 0 && data.classes != model.classes)
-    throw InputError(
-        "The classes of the data are not those of the model; verify needs the training data.");
   for (const Kernel& kernel : model.kernels) {
     if (!kernel.is_precomputed()) continue;
     const auto found = precomputed.find(kernel.file);
