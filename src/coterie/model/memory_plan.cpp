@@ -72,10 +72,8 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
   const double rows = static_cast<double>(data.X.rows());
   const double free = std::min(largest, static_cast<double>(kMostFree));
   plan.pairs = number * needs.edges * (copies_of_pairs * M + numbers_of_pair);
-  const double busy =
-      std::min(workers, static_cast<double>(data.tasks.size()));  // with a task each
   plan.fixed += program + needs.others + plan.pairs + workers * per_thread +
-                busy * number * (matrices_of_newton * free * free + free * (M + 1)) +
+                workers * number * (matrices_of_newton * free * free + free * (M + 1)) +
                 number * copies_of_data * static_cast<double>(data.X.size());
   // Every block of columns has its own copies of the data.
   std::map<std::vector<Index>, double> copies;
