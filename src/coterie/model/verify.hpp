@@ -1,6 +1,6 @@
 // The separate check of a model's certificate: plain loops in long double over raw data and the definition of every kernel, sharing no
-// code with the solver, the Gram matrices or BLAS but that definition. docs/maths.md (5), (46). Everything that follows from the data and the settings is
-// recomputed; what the model alone states is listed.
+// code with the solver, the Gram matrices or BLAS but that definition. docs/maths.md (5), (46). What the certificate needs is recomputed
+// from the data and the settings; what is taken from the model for it is listed. Counts of steps and the like are not looked at.
 //
 // Margins, beyond which a number counts as wrong: kMargin of the sum of alpha for y'alpha = 0, of the radius for a pair dual and of 1 for
 // the size of the weights. What is within them is repaired, and what the repair can change is part of the bound.
