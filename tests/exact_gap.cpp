@@ -104,9 +104,9 @@ double exact_gap(const Model& model, const Dataset& data) {
     }
     for (std::size_t m = 0; m < M; ++m) c[t][m] = -S[m] / 2;
   }
-  const double lambda = model.certificate.lambda;
-  TaskGraph graph = model.certificate.complete ? complete_graph(std::ssize(model.tasks))
-                                               : model.certificate.graph;
+  const double lambda = model.certificate().lambda;
+  TaskGraph graph = model.certificate().complete ? complete_graph(std::ssize(model.tasks))
+                                                 : model.certificate().graph;
   std::vector<std::size_t> part(T);
   for (std::size_t t = 0; t < T; ++t) part[t] = t;
   for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -125,14 +125,14 @@ double exact_gap(const Model& model, const Dataset& data) {
       const Index k = static_cast<Index>(m);
       const Real d = Real(model.tasks[t].theta()[k]) - model.tasks[s].theta()[k];
       distance += d * d;
-      length += Real(model.certificate.nu(static_cast<Index>(i), k)) *
-                model.certificate.nu(static_cast<Index>(i), k);
+      length += Real(model.certificate().nu(static_cast<Index>(i), k)) *
+                model.certificate().nu(static_cast<Index>(i), k);
     }
     primal += kappa * sqrt(distance);
     length = sqrt(length);
     const Real shrink = length > kappa ? kappa / length : Real(1);
     for (std::size_t m = 0; m < M; ++m) {
-      const Real nu = shrink * model.certificate.nu(static_cast<Index>(i), static_cast<Index>(m));
+      const Real nu = shrink * model.certificate().nu(static_cast<Index>(i), static_cast<Index>(m));
       c[t][m] += nu;
       c[s][m] -= nu;
     }

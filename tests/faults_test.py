@@ -51,7 +51,7 @@ def test_an_uncertain_gap_is_no_convergence(coterie, name, options):
     expect_holds(coterie, fit, name)
 
 
-# Kernels of rank one, many of them: task t0 alone is not solved to the default tolerance, and must say so.
+# Kernels of rank one, many of them: alpha is far from unique.
 
 RANK_ONE = ["-C", "1000", "--lambda", "0", "--kernels", " ".join(f"linear@f{j}" for j in range(1, 21))]
 
@@ -63,12 +63,13 @@ def test_tasks_are_judged_together(coterie):
     expect_holds(coterie, fit, name)
 
 
-def test_a_fit_that_gets_no_closer_says_so(coterie):
+@pytest.mark.parametrize("tolerance", ["1e-4", "1e-6", "1e-8"])
+def test_a_task_of_many_kernels_of_rank_one(coterie, tolerance):
     lines = (FAULTS / "stall_rank_one.csv").read_text().splitlines()
     coterie.write("t0.csv", "\n".join([lines[0], *(line for line in lines if ",t0," in line)]) + "\n")
-    result = coterie("train", "t0.csv", "-o", "m.h5", "--json", "--tolerance", "1e-9", *RANK_ONE, code=3)
-    fit = result.json
-    assert fit["status"] in ("stalled", "step limit", "precision") and fit["gap"] + fit["bound"] > 1e-9
+    fit = coterie("train", "t0.csv", "-o", "m.h5", "--json", "--tolerance", tolerance, *RANK_ONE).json
+    assert fit["status"] == "converged" and fit["gap"] + fit["bound"] <= float(tolerance)
+    assert fit["objective"] == pytest.approx(18, rel=2e-4)  # of a cone solver
     expect_holds(coterie, fit, "t0.csv")
 
 

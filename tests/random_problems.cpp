@@ -56,8 +56,8 @@ Outcome run(const RandomProblem& problem, bool exact) {
     const Model model = make_model(prepared, problem.settings, fitted, "none");
     out.status = to_string(fitted.fit.status);
     out.steps = fitted.fit.outer_steps;
-    out.gap = model.certificate.gap;
-    out.bound = model.certificate.bound;
+    out.gap = model.certificate().gap;
+    out.bound = model.certificate().bound;
     const Verification check = verify(model, problem.data, problem.extras.precomputed);
     out.disagreement = std::abs(check.gap - out.gap);
     out.findings = check.findings;

@@ -18,10 +18,10 @@ struct Iterate {
   Matrix theta;                  // units x M
   std::vector<TaskState> tasks;  // [task]
   Groups groups;                 // of points: weights that were made equal
-  double primal = 0;             // with the ridges of (40), without the losses of samples left out
-  double plain = 0;              // without ridges
-  double penalty = 0;            // in both
-  double left_out = 0;           // what those losses add, where they were counted
+  double primal = 0;     // with the barriers of (40), without the losses of samples left out
+  double plain = 0;      // without barriers
+  double penalty = 0;    // in both
+  double left_out = 0;   // what those losses add, where they were counted
   bool counted = false;  // over all samples: plain + left_out is the objective of the whole problem
   Vector c;              // [task], slopes of F
   Matrix g;              // units x M, gradient of F(J)

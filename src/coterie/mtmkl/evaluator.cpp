@@ -17,7 +17,7 @@ Evaluator::Evaluator(const MtmklProblem& problem, std::vector<Index> tasks, std:
       whole_(settings.solver != Solver::newton),
       workspace_(workspace),
       keep_going_(std::move(keep_going)),
-      ridge_(Vector::Zero(std::ssize(tasks_))) {
+      tau_(Vector::Zero(std::ssize(tasks_))) {
   double area = 0;
   for (const Vector& y : problem.y) area += static_cast<double>(y.size() * y.size());
   // The kernels of free support vectors that wait for their curvature, of the two points that a step compares, have a quarter.
@@ -52,7 +52,7 @@ void Evaluator::watch(const KeepGoing& keep_going) {
 
 MixedGram& Evaluator::gram_at(const Matrix& theta, std::size_t k) {
   MixedGram& gram = svms_[k]->gram();
-  gram.set_weights(theta.row(row_[k]), ridge_[static_cast<Index>(k)]);
+  gram.set_weights(theta.row(row_[k]));
   return gram;
 }
 
@@ -84,7 +84,7 @@ std::vector<TaskState> Evaluator::evaluate(const Matrix& theta, const std::vecto
                                            double svm_tolerance) {
   return gather([&](std::size_t i) {
     return evaluate_task(*svms_[i], theta.row(row_[i]).transpose(), start[i], svm_tolerance,
-                         *workspace_.rows, kept_, ridge_[static_cast<Index>(i)], keep_going_);
+                         *workspace_.rows, kept_, tau_[static_cast<Index>(i)], keep_going_);
   });
 }
 

@@ -25,10 +25,9 @@ class Evaluator {
 
   void watch(const KeepGoing& keep_going);  // in place of the one before
 
-  // Of every task's kernel, (40); 0 at first.
-  void set_ridges(Vector ridge) { ridge_ = std::move(ridge); }
-  const Vector& ridges() const { return ridge_; }
-  const Vector& costs(std::size_t k) const { return svms_[k]->C(); }  // of its set
+  // Of every task's SVM, (40); 0 at first: none.
+  void set_barriers(Vector tau) { tau_ = std::move(tau); }
+  Index size(std::size_t k) const { return svms_[k]->gram().size(); }  // of its set
 
   Index svm_solves = 0;
 
@@ -86,7 +85,7 @@ class Evaluator {
   bool whole_;  // all samples take part from the first evaluation on
   Workspace& workspace_;
   KeepGoing keep_going_;
-  Vector ridge_;        // [task]
+  Vector tau_;          // [task], of barriers
   Index kept_ = kKept;  // of objective.hpp
   std::vector<TaskSvm*> svms_;
 };

@@ -50,6 +50,13 @@ std::string to_string(Status status) {
   return "";
 }
 
+std::optional<Status> status_from(const std::string& text) {
+  for (const Status status :
+       {Status::converged, Status::step_limit, Status::stopped, Status::stalled, Status::precision})
+    if (text == to_string(status)) return status;
+  return {};
+}
+
 namespace {
 
 // Of several parts the one that most needs a word.

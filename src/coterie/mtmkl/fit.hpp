@@ -26,6 +26,7 @@ namespace coterie {
 // precision: doubles cannot tell whether the gap is within the tolerance.
 enum class Status { converged, step_limit, stopped, stalled, precision };
 std::string to_string(Status status);
+std::optional<Status> status_from(const std::string& text);
 
 // What the gap of a fit proves.
 enum class Claim {

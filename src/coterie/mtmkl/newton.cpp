@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "coterie/mtmkl/evaluator.hpp"
+#include "coterie/svm/interior_svm.hpp"
 
 namespace coterie {
 
@@ -20,7 +21,7 @@ struct Policy {
   // weights that move on. Together they may take a tenth of the gap that is asked for.
   double svm_share = 0.01, svm_share_of_target = 0.1;
   double loosest_svm = 1e-2, closest_svm = 1e-13;
-  double sharper = 0.1;  // SVMs, ridges and models after a step that led nowhere
+  double sharper = 0.1;  // SVMs, barriers and models after a step that led nowhere
   // A model is solved to this part of the gap. Where the next step may be the last (a Newton step gains that factor), as closely as it takes
   // to decide who is fused. On large graphs theta steps cost more than SVMs: they are solved less closely.
   double model_share = 0.003, model_share_of_target = 0.2, groups_share = 1e-3;
@@ -41,7 +42,7 @@ struct Policy {
   double good = 0.7, poor = 0.2, mu_falls = 0.1, mu_grows = 4, mu_fails = 10, least_mu = 1e-10;
   // Rounds that neither lower the objective nor bring the dual value closer, before it gives up; few where rounding is to blame.
   int most_failures = 8, few_failures = 2;
-  // More than half of the gap is the SVMs' own, or the ridges': then these are sharpened first. Half of the target needs no more.
+  // More than half of the gap is the SVMs' own, or their barriers': then these are sharpened first. Half of the target needs no more.
   double most_of_gap = 0.5, enough_of_target = 0.5;
   double closer = 0.9;       // of the gap: the dual value has gained
   double negligible = 0.05;  // rounding below this part of the target does not matter
@@ -49,8 +50,13 @@ struct Policy {
   double far_outside = 0.1;   // losses left out above this part of the objective: all are looked at
   double look_outside = 0.5;  // of the gap at the last look, before the next
   double spare = 0.7;         // of the target: leaves room for losses outside
-  double ridge_cost = 0.1;    // of the gap, what ridges may cost at first
-  double least_ridge_cost = 1e-3;  // of the tolerance: smaller ridges gain nothing
+  // Barriers may cost this part of the gap at first; below this part of the tolerance smaller ones gain nothing. Around them J is smooth
+  // but steep: weights may move by less than the objective shows, so a step also counts where the weights' part of the gap falls.
+  double barrier_cost = 0.1, least_barrier_cost = 1e-2, weights_gap_falls = 0.7;
+  double flat_with_barrier = 1e-14;
+  // They are put up where a step leads nowhere, or where so many steps in a row bring less than this part of the gap and do not halve it.
+  int most_slow = 5;
+  double slow = 0.01;
   // How far apart weights between 0 and 1 may be that are made equal where the gap allows it: further where a small gap was asked for,
   // which tells what is equal. Means of weights may lie off the face of the optimum, and get there in a few steps; SVMs must not blur that.
   double equal = 1e-6, equal_at_small_gap = 1e-4, small_gap = 1e-6;
@@ -206,42 +212,39 @@ class Loop {
     return sum;
   }
 
-  // The part of the gap that comes from inexact SVMs, and what ridges take off: sum_t ridge_t/2 ||alpha_t||^2.
-  double svm_gap() const {
+  // The part of the gap that comes from inexact SVMs and from barriers. The rest is that of the weights.
+  static double svm_gap(const Iterate& x) {
     double sum = 0;
-    for (std::size_t k = 0; k < x_.tasks.size(); ++k)
-      sum += x_.c[static_cast<Index>(k)] * (x_.tasks[k].svm.primal - x_.tasks[k].svm.dual);
-    return sum;
-  }
-  double ridge_cost() const {
-    double sum = 0;
-    for (std::size_t k = 0; k < x_.tasks.size(); ++k)
-      sum += 0.5 * x_.c[static_cast<Index>(k)] * svms_.ridges()[static_cast<Index>(k)] *
-             x_.tasks[k].svm.alpha.squaredNorm();
+    for (std::size_t k = 0; k < x.tasks.size(); ++k)
+      sum += x.c[static_cast<Index>(k)] * (x.tasks[k].svm.plain - x.tasks[k].svm.dual);
     return sum;
   }
 
   // Curvature that only keeps a model from being flat.
   double least_curvature() {
     svms_.add_curvatures(x_.theta, x_.tasks);
+    const double flat = share_ > 0 ? policy.flat_with_barrier : policy.flat;
     double mu = 0;
     for (const TaskState& task : x_.tasks)
-      mu = std::max({mu, policy.flat * task.g.cwiseAbs().maxCoeff(),
-                     policy.flat * task.H.trace() / static_cast<double>(problem_.M())});
+      mu = std::max({mu, flat * task.g.cwiseAbs().maxCoeff(),
+                     flat * task.H.trace() / static_cast<double>(problem_.M())});
     return mu;
   }
 
-  // Ridges that may cost every task about this part of its objective.
-  void set_ridges(double share) {
+  // Barriers that may cost every task about this part of its objective.
+  void set_barriers(double share) {
     share_ = share;
-    Vector ridge(std::ssize(x_.tasks));
-    for (std::size_t k = 0; k < x_.tasks.size(); ++k) {
-      const double cost = x_.tasks[k].svm.alpha.dot(svms_.costs(k));
-      ridge[static_cast<Index>(k)] = cost > 0 ? share * x_.tasks[k].svm.plain / cost : 0;
-    }
-    svms_.set_ridges(std::move(ridge));
+    Vector tau(std::ssize(x_.tasks));
+    for (std::size_t k = 0; k < x_.tasks.size(); ++k)
+      tau[static_cast<Index>(k)] =
+          share * x_.tasks[k].svm.plain / (2 * static_cast<double>(svms_.size(k)));
+    svms_.set_barriers(std::move(tau));
   }
-  double least_share() const { return policy.least_ridge_cost * settings_.gap_tolerance; }
+  bool can_have_barriers() const {
+    for (std::size_t k = 0; k < tasks_.size(); ++k)
+      if (svms_.size(k) > kMostInterior) return false;
+    return true;
+  }
 
   void count_left_out(TaskSvm::Outside who) {
     svms_.count_left_out(x_.theta, x_.tasks, who);
@@ -254,20 +257,19 @@ class Loop {
 
   // ---- The rounds of the loop ------------------------------------------------------------------------------------------------------
 
-  // The gap. When most of it is the SVMs' own, a theta step cannot help: they are solved closer. When most of it is due to ridges, these
-  // are made smaller.
+  // The gap. When most of it is the SVMs' own, a theta step cannot help: they are solved closer, with smaller barriers if they have any.
   void measure() {
     for (;;) {
       dual_ = dual_of(x_, nu_);
       gap_ = x_.plain - dual_;
       if (gap_ <= policy.enough_of_target * target(x_)) return;
-      const double smooth_gap = x_.primal - dual_ + ridge_cost();
-      const bool svms = svm_gap() > policy.most_of_gap * gap_ && svm_tolerance_ > closest_;
-      const bool ridges = share_ > 0 && gap_ > target(x_) &&
-                          smooth_gap < (1 - policy.most_of_gap) * gap_ && share_ > least_share();
-      if (!svms && !ridges) return;
-      if (svms) svm_tolerance_ = std::max(closest_, policy.sharper * svm_tolerance_);
-      if (ridges) set_ridges(policy.sharper * share_);
+      const bool sharp = share_ > 0 ? share_ <= policy.least_barrier_cost * settings_.gap_tolerance
+                                    : svm_tolerance_ <= closest_;
+      if (sharp || svm_gap(x_) <= policy.most_of_gap * gap_) return;
+      if (share_ > 0)
+        set_barriers(policy.sharper * share_);
+      else
+        svm_tolerance_ = std::max(closest_, policy.sharper * svm_tolerance_);
       again(svm_tolerance_);
     }
   }
@@ -315,8 +317,7 @@ class Loop {
     // Closer SVMs may help, as long as doubles can tell.
     sharpening_ *= policy.sharper;
     if (++misled_ <= policy.most_misled && error < asked) return false;
-    coarseness_ = error / primal;
-    end(Status::precision);
+    end_for_rounding(error / primal);
     return true;
   }
 
@@ -331,7 +332,7 @@ class Loop {
                                       std::max(share * gap, policy.model_share_of_target * asked));
     model_tolerance *= std::pow(policy.sharper, failures_);
     ThetaSettings limits{.gap_tolerance = model_tolerance,
-                         .enough = model_tolerance,
+                         .enough = share_ > 0 ? policy.loosest_model * gap : model_tolerance,
                          .groups = last,
                          .keep_going = [this] { return keep_going(); }};
     if (last) limits.gap_tolerance = std::min(model_tolerance, groups_share() * asked);
@@ -339,11 +340,12 @@ class Loop {
         precise_ ? closest_
                  : std::clamp(policy.svm_share * gap / x_.plain, closest_, policy.loosest_svm);
     svm_tolerance_ = std::max(policy.closest_svm, sharpening_ * svm_tolerance_);
-    if (search(limits, last)) {
-      failures_ = 0;
+    if (!search(limits, last)) {
+      fail();
       return;
     }
-    fail();
+    failures_ = 0;
+    if (slow_ > policy.most_slow) put_up_barriers();
   }
 
   // Stay, with the best pair duals, and ask again from sharper SVMs.
@@ -355,15 +357,18 @@ class Loop {
       return;
     }
     mu_ = std::max(policy.mu_fails * mu_, policy.least_mu);
-    // J has a kink here, where alpha is not unique, (40).
-    if (share_ == 0) {
-      set_ridges(policy.ridge_cost * std::min(1.0, gap_ / x_.plain));
-      again(svm_tolerance_);
-      mu_ = least_curvature();
-      return;
-    }
-    if (++failures_ > (is_coarse() ? policy.few_failures : policy.most_failures))
+    if (put_up_barriers()) return;
+    if (++failures_ > (is_coarse(policy.negligible) ? policy.few_failures : policy.most_failures))
       end(Status::stalled);
+  }
+
+  // J has a kink here, where alpha is not unique, (40).
+  bool put_up_barriers() {
+    if (share_ > 0 || !can_have_barriers() || is_coarse(1)) return false;
+    set_barriers(policy.barrier_cost * std::min(1.0, gap_ / x_.plain));
+    again(svm_tolerance_);
+    mu_ = least_curvature();
+    return true;
   }
 
   // The step is taken if the objective falls as far as the model promises, if the gap is smaller by half than ever before, or if samples
@@ -377,7 +382,9 @@ class Loop {
     const Matrix d = next.theta - x_.theta;
     const double slope = x_.g.cwiseProduct(d).sum();
     double length = 1;
-    const int most = next.predicted > policy.rounding * x_.primal ? policy.most_trials : 1;
+    const bool visible = next.predicted > policy.rounding * x_.primal;
+    const int most = visible || share_ > 0 ? policy.most_trials : 1;
+    const double weights_gap = gap_ - svm_gap(x_);
     for (int trial = 0; trial < most; ++trial) {
       const Groups groups =
           length == 1 ? next.groups : common_refinement(coupling_.points(), x_.groups, next.groups);
@@ -389,8 +396,10 @@ class Loop {
       const bool falls = actual > policy.rounding * std::abs(x_.primal);
       const bool closer = gap_there <= policy.gap_falls * best_gap_ &&
                           (coupling_.is_convex() || actual >= -policy.rounding * x_.primal);
+      const bool settles =
+          share_ > 0 && gap_there - svm_gap(y) <= policy.weights_gap_falls * weights_gap;
       if ((falls && (trial > 0 || actual >= policy.least_promise * next.predicted)) || closer ||
-          grew_) {
+          settles || grew_) {
         settled_ = last && length == 1 && (is_large() || next.gap <= limits.gap_tolerance);
         accept(std::move(y), std::move(next), actual, gap_there, length);
         return true;
@@ -413,6 +422,9 @@ class Loop {
 
   void accept(Iterate y, WeightStep next, double actual, double gap_there, double length) {
     const double ratio = next.predicted > 0 ? actual / next.predicted : 1;
+    slow_ = !grew_ && actual < policy.slow * gap_ && gap_there > policy.gap_falls * best_gap_
+                ? slow_ + 1
+                : 0;
     if (!grew_ && gap_there > gap_) leave();
     if (!grew_)
       mu_ *= length < 1 || ratio < policy.poor ? policy.mu_grows
@@ -558,6 +570,7 @@ class Loop {
     if (!(joined.gap() + joined.error <= best_.proof.gap() + best_.proof.error) ||
         !(joined.gap() >= -joined.error))
       return;
+    found_ = true;
     best_.theta = x_.theta;
     best_.nu = nu_;
     best_.proof = joined;
@@ -569,10 +582,12 @@ class Loop {
     best_.parts = std::move(proof.parts);
   }
 
-  // Rounding may hide what is asked for.
-  bool is_coarse() const {
-    return x_.counted && certify(false).joined.error > policy.negligible * target(x_);
+  // Rounding hides more than this part of what is asked for.
+  bool is_coarse(double part) const {
+    return x_.counted && certify(false).joined.error > part * asked();
   }
+  // Where numbers are too coarse, x may be far above what was seen before.
+  double asked() const { return settings_.gap_tolerance * std::min(x_.plain, best_.proof.primal); }
 
   // Before x is left, or lost: the best certificate seen is the one that is reported.
   void leave() {
@@ -586,21 +601,26 @@ class Loop {
     ended_ = true;
   }
 
+  // `left_open` of the gap at x, which stands for all where nothing else was found.
+  void end_for_rounding(double left_open) {
+    coarseness_ = found_ ? best_.proof.error / best_.proof.primal : left_open;
+    end(Status::precision);
+  }
+
   void finish() {
     if (!ended_) status_ = Status::step_limit;
     if (status_ != Status::converged && status_ != Status::precision) {
       if (!standing_) again(svm_tolerance_);
       if (!x_.counted) count_left_out(TaskSvm::Outside::all);
       Certified proof = certify(false);
-      const double rounding = proof.joined.error;
-      const bool coarse = rounding > policy.negligible * target(x_);
-      if (coarse) proof = certify(true);
+      const double rounding = proof.joined.error / asked();
+      if (rounding > policy.negligible) proof = certify(true);
+      const double left_open = proof.joined.error / proof.joined.primal;
       keep(std::move(proof));
       if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal))
         status_ = Status::converged;
-      else if (coarse && status_ == Status::stalled)
-        status_ = Status::precision;
-      coarseness_ = rounding / x_.plain;
+      else if (rounding > (status_ == Status::stalled ? policy.negligible : 1))
+        end_for_rounding(left_open);
     }
     if (share_ == 0)
       svms_.remember(x_.theta, x_.tasks);
@@ -635,9 +655,10 @@ class Loop {
   double dual_ = 0, gap_ = infinity;  // at x and nu, of the samples that take part
   bool standing_ = false;  // x is whole: false while samples have joined that it does not know
   NewtonResult best_;
+  bool found_ = false;  // best is an x, not what was known before the first
 
   double mu_ = 0;
-  double share_ = 0;  // of the objective that ridges may cost, (40)
+  double share_ = 0;  // of the objective that barriers may cost, (40)
   double svm_tolerance_ = policy.loosest_svm, sharpening_ = 1;
   double best_gap_ = infinity;
   double check_at_ = infinity;
@@ -646,6 +667,7 @@ class Loop {
   bool precise_ = false;  // SVMs are as close as ever, from the first step on that was refused
   bool far_ = false;      // from knowing which samples matter
   int failures_ = 0;
+  int slow_ = 0;                 // steps in a row that brought little
   double coarseness_ = 0;        // what rounding left open of the gap, where it was in the way
   int misled_ = 0;               // certificates that a careful look did not confirm
   std::vector<Matrix> visited_;  // by the published algorithm

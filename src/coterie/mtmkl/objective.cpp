@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "coterie/math/dense.hpp"
+#include "coterie/svm/interior_svm.hpp"
 
 namespace coterie {
 
@@ -39,13 +40,15 @@ Eigen::MatrixXd lower_half(MixedGram& K, const std::vector<Index>& places) {
 }  // namespace
 
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance, RowPool& pool, Index kept, double ridge,
+                        double svm_gap_tolerance, RowPool& pool, Index kept, double tau,
                         const KeepGoing& keep_going) {
   MixedGram& K = task.gram();
-  K.set_weights(theta, ridge);
+  K.set_weights(theta);
   K.lend(pool.take());
   TaskState state;
-  state.svm = task.solve(start, {.gap_tolerance = svm_gap_tolerance, .keep_going = keep_going});
+  state.tau = tau;
+  state.svm =
+      task.solve(start, {.gap_tolerance = svm_gap_tolerance, .tau = tau, .keep_going = keep_going});
   const Vector beta = task.y().cwiseProduct(state.svm.alpha);
   for (Index k = 0; k < beta.size(); ++k)
     if (beta[k] != 0) state.support.push_back(k);
@@ -71,8 +74,10 @@ void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
     A = lower_half(task.gram(), places);
     pool.give_back(task.gram().take_back());
   }
-  // A may be singular (duplicate samples, linear kernels with few features): the ridge keeps H finite there.
-  A.diagonal().array() += 1e-8 * A.trace() / static_cast<double>(F);
+  if (state.tau > 0)
+    A.diagonal() += barrier_curvature(state.svm.alpha(places), task.C()(places), state.tau);
+  else  // A may be singular (duplicate samples, linear kernels with few features): this keeps H finite there.
+    A.diagonal().array() += 1e-8 * A.trace() / static_cast<double>(F);
   if (!cholesky(A)) return;
   Eigen::MatrixXd half(F, M + 1);
   half.leftCols(M) = state.K_beta(in_support, Eigen::all);

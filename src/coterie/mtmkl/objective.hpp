@@ -17,6 +17,7 @@ namespace coterie {
 // One task at one theta. The SVM is that of the samples that matter (task_svm.hpp).
 struct TaskState {
   SvmResult svm;
+  double tau = 0;       // of its barrier
   double left_out = 0;  // losses of the samples that do not take part, where they were counted
   std::vector<Index> support;  // places in the set with alpha > 0
   Matrix K_beta;               // support x M, (K^m beta) there
@@ -28,13 +29,13 @@ struct TaskState {
   Matrix drift;             // free x M, d beta / d theta = -P r, (22)
 };
 
-// Solves the SVM at theta, warm-started from `start` (empty: cold), with a ridge on K(theta) if one is wanted, docs/maths.md (40): value,
+// Solves the SVM at theta, warm-started from `start` (empty: cold), with a barrier if tau > 0, docs/maths.md (40): value,
 // curvature and alpha are then those of the smoothed J_t, the gradient is exact for its alpha. Rows of the kernel are borrowed from the pool meanwhile. At most `kept` free
 // support vectors have their kernel kept for the curvature; of more it is mixed again, to the same bits.
 constexpr Index kKept = 256;
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
-                        double svm_gap_tolerance, RowPool& pool, Index kept = kKept,
-                        double ridge = 0, const KeepGoing& keep_going = {});
+                        double svm_gap_tolerance, RowPool& pool, Index kept = kKept, double tau = 0,
+                        const KeepGoing& keep_going = {});
 
 // Sets H and drift of a state, whose theta must be the one that the task was evaluated at last.
 void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool);

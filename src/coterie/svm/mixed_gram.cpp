@@ -94,10 +94,9 @@ void MixedGram::fetch(Index begin) {
   }
 }
 
-void MixedGram::set_weights(ConstVectorRef theta, double ridge) {
-  if (weights_.size() == theta.size() && weights_ == theta && ridge_ == ridge) return;
+void MixedGram::set_weights(ConstVectorRef theta) {
+  if (weights_.size() == theta.size() && weights_ == theta) return;
   weights_ = theta;
-  ridge_ = ridge;
   recipe_ = base_.powers().recipe(theta);
   forget_rows();
 }
@@ -129,7 +128,6 @@ const double* MixedGram::row(Index k) {
   }
   base_.powers().mix(recipe_, values_.data(), size(), out);
   std::fill(out + size(), out + padded(size()), 0.0);
-  out[k] += ridge_;
   return out;
 }
 
@@ -138,7 +136,6 @@ Vector MixedGram::diagonal() const {
   for (const std::vector<double>& root : diagonals_) values.push_back(root.data());
   Vector out(size());
   base_.powers().mix(recipe_, values.data(), size(), out.data());
-  out.array() += ridge_;
   return out;
 }
 

@@ -1,6 +1,6 @@
 // The kernel of one task at given weights, docs/maths.md (2), on a set of its samples that grows:
 //
-//   K(theta) = sum_m theta_m K^m + ridge I
+//   K(theta) = sum_m theta_m K^m
 //
 // The roots of the kernels on the set (task_grams.hpp) are fetched once and kept. An SVM touches few rows of K(theta) (those of
 // support vectors and of samples near the margin), so a row is mixed when it is first asked for.
@@ -28,8 +28,7 @@ class MixedGram {
   // The set becomes what stands at the places of it that are kept, in that order, and the samples that join, which are not in it.
   void change(std::span<const Index> kept, std::span<const Index> joining);
   void add(std::span<const Index> joining);
-  void set_weights(ConstVectorRef theta, double ridge = 0);  // costs nothing where they are so
-  double ridge() const { return ridge_; }
+  void set_weights(ConstVectorRef theta);  // costs nothing where they are so
 
   // Asked now and then by all that takes long.
   void watch(KeepGoing keep_going) { keep_going_ = std::move(keep_going); }
@@ -49,7 +48,6 @@ class MixedGram {
   const double* row(Index k);
   Vector diagonal() const;
 
-  // The two below are without the ridge.
   // out(k, m) = sum over l in support of K^m(wanted_k, l) beta_l.
   void products(std::span<const Index> wanted, std::span<const Index> support, const double* beta,
                 Matrix& out);
@@ -83,7 +81,6 @@ class MixedGram {
   std::vector<bool> inside_;
   Vector weights_;
   KernelPowers::Recipe recipe_;
-  double ridge_ = 0;
   KeepGoing keep_going_;
   double worked_ = 0;
   Index capacity_ = 0;                          // of the rows, in number and in length

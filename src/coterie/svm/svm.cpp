@@ -69,8 +69,6 @@ class DualSolver {
   // Sets bias, dual and primal of the result; returns the gap.
   double measure(SvmResult& result, bool seek);
   double rounding_of_gap(double roundings) const;
-  // The gradient and the primal value without the ridge.
-  void take_off_ridge(SvmResult& result) const;
 
   MixedGram& K_;
   const SvmProblem& problem_;
@@ -443,7 +441,6 @@ SvmResult DualSolver::solve(const SvmSettings& settings) {
   result.gradient = e_.head(n_).matrix();
   result.roundings = roundings_;
   result.mass = peak_;
-  if (K_.ridge() > 0) take_off_ridge(result);
   return result;
 }
 
@@ -453,15 +450,6 @@ double DualSolver::rounding_of_gap(double roundings) const {
   for (Index i = 0; i < n_; ++i)
     if (beta_[i] != 0) sum += problem_.C[i] * (std::abs(yp_[i]) + roots_[i] * peak_);
   return std::numeric_limits<double>::epsilon() / 2 * roundings * sum;
-}
-
-void DualSolver::take_off_ridge(SvmResult& result) const {
-  const double ridge = K_.ridge();
-  result.gradient -= ridge * beta_;
-  result.plain = 0.5 * beta_.dot(result.gradient + yp_);
-  for (Index i = 0; i < n_; ++i)
-    result.plain +=
-        problem_.C[i] * std::max(0.0, -problem_.y[i] * (result.gradient[i] + result.bias));
 }
 
 }  // namespace

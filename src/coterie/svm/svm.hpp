@@ -12,7 +12,7 @@
 //
 //   gap = primal - dual = sum_i [ C_i max(0, -y_i (e_i + b)) + beta_i (e_i + b) ]  <=  gap_tolerance * primal.
 //
-// K may have a ridge (mixed_gram.hpp), which makes beta unique. The result says what its weights are worth without it.
+// Where beta is not unique, a barrier makes it so (interior_svm.hpp).
 #pragma once
 
 #include <vector>
@@ -31,6 +31,7 @@ struct SvmProblem {
 struct SvmSettings {
   double gap_tolerance = 1e-8;
   Index max_steps = 10'000'000;  // two-variable steps
+  double tau = 0;                // > 0: with this barrier, to full precision
   KeepGoing keep_going = {};     // asked several times a second
 };
 
@@ -40,7 +41,7 @@ struct SvmResult {
   Vector gradient;    // e = K beta - y p
   double primal = 0;  // 1/2 w'w + sum_i C_i max(0, p_i - y_i (w'x_i + bias))
   double dual = 0;    // p'alpha - 1/2 alpha' Y K Y alpha
-  double plain = 0;   // the primal value of this alpha and bias without the ridge
+  double plain = 0;   // the primal value without a barrier, where primal has one
   double roundings =
       0;  // |gradient_i - truth| <= roundings * u * (|p_i| + sqrt(K_ii) mass), u the unit rounding
   double mass = 0;  // at least sum_j sqrt(K_jj) |beta_j|

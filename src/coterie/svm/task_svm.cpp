@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "coterie/svm/interior_svm.hpp"
+
 namespace coterie {
 
 namespace {
@@ -75,6 +77,8 @@ Vector TaskSvm::admit(const Vector& alpha) {
 }
 
 SvmResult TaskSvm::solve(ConstVectorRef start, const SvmSettings& settings) {
+  if (settings.tau > 0)
+    return solve_interior(K_, {y_, p_, C_}, start, settings.tau, settings.keep_going);
   return solve_svm(K_, {y_, p_, C_}, start, settings);
 }
 
