@@ -7,12 +7,17 @@
 #include <filesystem>
 
 #include "command.hpp"
+#include "coterie/experiment/figure.hpp"
+#include "coterie/experiment/readings.hpp"
 #include "coterie/experiment/tables.hpp"
+#include "coterie/io/atomic_file.hpp"
 #include "coterie/io/table.hpp"
+#include "coterie/report/weight_plane.hpp"
 #include "messages.hpp"
 #include "options.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "study_output.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
@@ -22,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct ExperimentOptions {
   std::string plan, folder, data, only;
-  bool quick = false, dry_run = false;
+  bool quick = false, dry_run = false, tables_only = false;
   std::optional<std::string> memory;
   int threads = 0;
   OutputOptions output;
@@ -81,10 +86,14 @@ int list_cells(const ExperimentOptions& options, const Plan& plan) {
   return exit_done;
 }
 
+std::string readings_text(const Experiment& experiment) {
+  return experiment.plan.protocol == Protocol::published ? readings_table(experiment) + "\n" : "";
+}
+
 void print_outcome(const ExperimentOptions& options, const Experiment& experiment, double seconds) {
   if (!options.output.json) {
-    fmt::print("{}\n{} of {} done, {} by earlier runs, {}\nresults: {}\n",
-               markdown_table(experiment), experiment.done(),
+    fmt::print("{}\n{}{} of {} done, {} by earlier runs, {}\nresults: {}\n",
+               markdown_table(experiment), readings_text(experiment), experiment.done(),
                plural(std::ssize(experiment.cells), "cell"), experiment.earlier,
                seconds_text(seconds), options.folder);
     return;
@@ -104,6 +113,8 @@ void print_outcome(const ExperimentOptions& options, const Experiment& experimen
                        {"gap", json_number(result.gap)},
                        {"status", result.status},
                        {"seconds", result.seconds}});
+    for (const Reading& reading : result.readings)
+      results.back()["readings"][reading.name] = json_number(reading.score);
   }
   print_json({{"cells", experiment.cells.size()},
               {"done", experiment.done()},
@@ -136,6 +147,7 @@ ExperimentRun run_of_study(const ExperimentOptions& options, const Plan& plan, M
     }
     return monitor.share(done, all, "cells");
   };
+  if (options.tables_only) run.progress = [](Index, Index) { return false; };
   if (!options.output.quiet)
     run.note = [&monitor](const std::string& text) {
       monitor.clear();
@@ -144,23 +156,56 @@ ExperimentRun run_of_study(const ExperimentOptions& options, const Plan& plan, M
   return run;
 }
 
+// NAME.svg and NAME.csv of every figure. True when all are done.
+bool draw_figures(const ExperimentOptions& options, const Plan& plan, Monitor& monitor) {
+  if (plan.figures.empty()) return true;
+  ExperimentRun run = run_of_study(options, plan, monitor);
+  bool stopped = false;
+  run.progress = [&](Index done, Index all) {
+    stopped = stopped || !monitor.share(done, all, "figures");
+    return !stopped;
+  };
+  for (const Figure& figure : run_figures(plan, run)) {
+    WeightPlane plane{
+        .title = figure.name,
+        .remark = fmt::format("{}; a colour for tasks that share a kernel", figure.chosen),
+        .x_name = figure.kernels[0],
+        .y_name = figure.kernels[1],
+        .tasks = figure.tasks,
+        .weights = figure.theta,
+        .groups = figure.groups};
+    std::string table = fmt::format("task,group,{},{}\n", csv_field(figure.kernels[0]),
+                                    csv_field(figure.kernels[1]));
+    for (std::size_t g = 0; g < figure.groups.size(); ++g)
+      for (const Index t : figure.groups[g])
+        table += fmt::format("{},{},{},{}\n", csv_field(figure.tasks[static_cast<std::size_t>(t)]),
+                             g + 1, figure.theta(t, 0), figure.theta(t, 1));
+    write_file_atomically(options.folder + "/" + figure.file + ".svg", as_svg(plane));
+    write_file_atomically(options.folder + "/" + figure.file + ".csv", table);
+  }
+  return !stopped;
+}
+
 int run_study(const ExperimentOptions& options) {
   const Plan plan = read_plan(options.plan, options.quick);
-  if (cells_of(plan, options.only).empty())
+  if (cells_of(plan, options.only).empty() && plan.figures.empty())
     throw InputError(
         fmt::format("--only is '{}', which no cell has in its name; see --dry-run.", options.only));
   if (options.dry_run) return list_cells(options, plan);
   make_folder(options.folder);
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
-  const Experiment experiment =
+  Experiment experiment =
       run_experiment(plan, options.folder, run_of_study(options, plan, monitor));
+  if (!experiment.stopped) experiment.stopped = !draw_figures(options, plan, monitor);
   set_stage(Stage::writing);
   monitor.clear();
   write_tables(experiment, options.folder);
+  write_study(experiment, fs::path(options.plan).filename().string(), options.folder);
+  write_readings(experiment, options.folder);
   set_stage(Stage::reading_only);
   print_outcome(options, experiment, watch.seconds());
-  if (!experiment.stopped) return exit_done;
+  if (!experiment.stopped || options.tables_only) return exit_done;
   tell("stopped: {} of {} cells are kept in {}. Go on with the same command.\n", experiment.done(),
        experiment.cells.size(), options.folder);
   return exit_short;
@@ -195,6 +240,9 @@ void add_experiment(CLI::App& program, Action& chosen) {
                   "the cells whose name has this text, such as 'letter 10 %' (default: all)")
       ->type_name("TEXT");
   command.add_flag("--dry-run", options->dry_run, "list the cells and end (default: off)");
+  command.add_flag("--tables-only", options->tables_only,
+                   "run no cell; write tables, statistics and pictures of those that are done "
+                   "(default: off)");
   add_memory(command, options->memory);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

@@ -2,16 +2,20 @@
 
 import csv
 import io
+import json
+import re
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICK = ROOT / "experiments" / "quick.toml"
-TABLES = ["results.csv", "tasks.csv", "table.md", "table.tex"]
+TABLES = ["results.csv", "tasks.csv", "table.md", "table.tex", "statistics.md", "statistics.csv", "statistics.json", "differences.csv",
+          "index.html"]
 
 PLAN = """seed = 3
 repetitions = 4
@@ -130,6 +134,53 @@ def test_a_longer_plan_keeps_what_is_done(coterie):
     assert coterie("experiment", "plan.toml", "-o", "out", "--json").json["earlier"] == 0
 
 
+def test_the_published_protocol_is_read_in_several_ways(coterie):
+    plan = QUICK.read_text()
+    plan = plan[:plan.index("[[method]]")].replace("shares", 'protocol = "published"\nshares', 1)
+    coterie.write("plan.toml", plan + '[[method]]\nname = "ours"\nC = "2^-4..2^6"\nlambda = "2^-6,1,2^6"\n')
+    result = coterie("experiment", "plan.toml", "-o", "out", "--threads", 2)
+    assert "flattered" in result.out and (coterie.folder / "out" / "readings.md").read_text() in result.out
+    results, readings = rows_of(coterie.folder / "out" / "results.csv"), rows_of(coterie.folder / "out" / "readings.csv")
+    assert len(results) == 6 and len(readings) == 6 * 6 and all(row["protocol"] == "published" and row["gap"] == "" for row in results)
+    cell = lambda row: (row["share"], row["repetition"])
+    score = {(cell(row), row["reading"]): float(row["score"]) for row in readings}
+    assert all(score[cell(row), "script"] == float(row["score"]) for row in results)
+    assert all(score[cell(row), "largest"] >= float(row["score"]) for row in readings)
+    coterie("experiment", "plan.toml", "-o", "one", "--threads", 1)
+    assert same_tables(coterie.folder / "out", coterie.folder / "one")
+    assert (coterie.folder / "out" / "readings.csv").read_bytes() == (coterie.folder / "one" / "readings.csv").read_bytes()
+    assert "Friedman" in coterie("stats", "out/readings.csv", "--method", "reading", "--block", "share", "--dataset", "repetition", "--control", "last").out
+
+
+FIGURE = """[[figure]]
+name = "two kernels"
+repetition = 2
+shares = 0.4
+kernels = "gauss:1,8"
+C = [0.1, 1]
+lambda = "0,1,inf"
+"""
+
+
+def test_figures_show_weights_and_groups(coterie):
+    planted(coterie, PLAN + FIGURE)
+    coterie("experiment", "plan.toml", "-o", "out", "--only", "40 % #2")
+    names = ["journal", "results.csv", "two-kernels-planted-40.csv", "two-kernels-planted-40.svg"]
+    assert all((coterie.folder / "out" / name).exists() for name in names)
+    weights = rows_of(coterie.folder / "out" / names[2])
+    assert sorted(row["task"] for row in weights) == [f"t0{i}" for i in range(1, 7)]
+    assert all(abs(float(row["gauss:1"]) + float(row["gauss:8"]) - 1) < 1e-9 for row in weights)
+    by_group = {row["group"]: (row["gauss:1"], row["gauss:8"]) for row in weights}
+    assert all(by_group[row["group"]] == (row["gauss:1"], row["gauss:8"]) for row in weights)
+    picture = (coterie.folder / "out" / names[3]).read_text()
+    assert all(row["task"] in picture for row in weights) and "lambda=" in picture
+    # Alone, to the same bytes; and not in a trial.
+    coterie("experiment", "plan.toml", "-o", "alone", "--only", "#2 two kernels", "--threads", 1)
+    assert (coterie.folder / "alone" / names[3]).read_text() == picture
+    coterie("experiment", "plan.toml", "-o", "quick", "--quick")
+    assert not list((coterie.folder / "quick").glob("two-kernels*.svg"))
+
+
 def test_every_method_meets_the_same_split(coterie):
     planted(coterie)
     coterie("experiment", "plan.toml", "-o", "all")
@@ -137,6 +188,79 @@ def test_every_method_meets_the_same_split(coterie):
     some = rows_of(coterie.folder / "some" / "results.csv")
     assert len(some) == 2
     assert all(row in rows_of(coterie.folder / "all" / "results.csv") for row in some)
+
+
+def several(coterie, plan=PLAN):
+    """Three data sets of one file, at two shares; `cmtl` only on two of them."""
+    for name in ("<second> & co", "third"):
+        plan = plan.replace('[[method]]', f'[[dataset]]\nname = "{name}"\nfiles = "p.csv"\n[[method]]', 1)
+    planted(coterie, plan.replace('method = "cmtl"\n', 'method = "cmtl"\ndatasets = ["planted", "third"]\n'))
+
+
+def test_statistics_are_those_of_the_table(coterie):
+    several(coterie)
+    coterie("experiment", "plan.toml", "-o", "out")
+    out = coterie.folder / "out"
+    blocks = json.loads((out / "statistics.json").read_text())["blocks"]
+    assert [block["block"] for block in blocks] == ["20 %", "40 %", "all shares"]
+    assert all(block["control"] == "ours" and block["methods"] == ["ours", "one kernel, chosen"] for block in blocks)
+    assert all(block["notes"] == ["cmtl is not ranked: it is run on planted, third only."] for block in blocks)
+    assert blocks[0]["repetitions"] == [[4]] * 3 and blocks[2]["repetitions"] == [[4, 4]] * 3
+    # The same from results.csv by `coterie stats`.
+    lines = (out / "results.csv").read_text().splitlines()
+    coterie.write("ranked.csv", "\n".join(line for line in lines if ",cmtl," not in line) + "\n")
+    again = coterie("stats", "ranked.csv", "--block", "share", "--repetition", "repetition", "--control", "ours", "--json").json["blocks"]
+    for block, other in zip(blocks, again):
+        assert all(block[key] == other[key] for key in ("average_ranks", "friedman", "holm", "nemenyi"))
+    # A difference by hand, with its interval (Student, 3 degrees of freedom).
+    for row in rows_of(out / "differences.csv"):
+        own = {m: [float(r["score"]) for r in rows_of(out / "results.csv")
+                   if (r["dataset"], r["share"], r["method"]) == (row["dataset"], row["share"], m)] for m in ("ours", row["method"])}
+        gains = [a - b for a, b in zip(own["ours"], own[row["method"]])]
+        mean = sum(gains) / 4
+        error = ((1 / 4 + float(row["test_train_ratio"])) * sum((g - mean) ** 2 for g in gains) / 3) ** 0.5
+        assert abs(float(row["gain"]) - mean) < 1e-12 and abs(float(row["high"]) - mean - 3.182446305 * error) < 1e-8
+    assert len(rows_of(out / "differences.csv")) == 2 * (3 + 2)
+
+
+def test_the_page_stands_alone(coterie):
+    several(coterie)
+    coterie("experiment", "plan.toml", "-o", "out")
+    out = coterie.folder / "out"
+    page = (out / "index.html").read_text()
+    assert page.count("<svg") == 5 and "&lt;second&gt; &amp; co" in page and "<second>" not in page
+    assert not re.search(r"<script|<link|<img|\ssrc=|\shref=|url\(|@import", page)
+    assert "default-src 'none'" in page
+    pictures = {"ranks-20.svg", "ranks-40.svg", "ranks-all.svg", "scores-20.svg", "scores-40.svg"}
+    assert {path.name for path in out.glob("*.svg")} == pictures
+    for name in pictures:
+        text = (out / name).read_text()
+        xml.etree.ElementTree.fromstring(text)
+        assert text.strip() in page
+    # One data set: no ranks, and no picture of earlier ones.
+    coterie("experiment", "plan.toml", "-o", "out", "--only", "third 20 %")
+    assert not (out / "ranks-20.svg").exists() and (out / "scores-20.svg").exists()
+    assert "No ranks: they need two data sets" in (out / "statistics.md").read_text()
+
+
+def test_tables_of_a_study_that_is_not_finished(coterie):
+    several(coterie)
+    coterie("experiment", "plan.toml", "-o", "out", "--only", "20 % #1")
+    coterie("experiment", "plan.toml", "-o", "out", "--only", "planted 20 % #2")
+    before = (coterie.folder / "out" / "journal").read_bytes()
+    result = coterie("experiment", "plan.toml", "-o", "out", "--tables-only")
+    assert "11 of 64 cells done" in result.out
+    assert (coterie.folder / "out" / "journal").read_bytes() == before
+    text = (coterie.folder / "out" / "statistics.md").read_text()
+    assert "have: planted 2, <second> & co 1, third 1." in text
+    assert "third is not ranked: there are no results yet of ours, one kernel, chosen." in text
+    assert "Not finished: 11 of 64 cells are done." in (coterie.folder / "out" / "index.html").read_text()
+
+
+def test_the_control_of_a_plan(coterie):
+    several(coterie, 'control = "one kernel, chosen"\n' + PLAN)
+    coterie("experiment", "plan.toml", "-o", "out", "--only", "20 % #1")
+    assert json.loads((coterie.folder / "out" / "statistics.json").read_text())["blocks"][0]["control"] == "one kernel, chosen"
 
 
 def test_dry_run_and_quick(coterie):
@@ -166,10 +290,22 @@ def test_a_method_may_have_other_lists_on_some_data_sets(coterie):
     (("seed = 3", "seed = -1"), 1, "'seed' is -1; it must be a whole number >= 0."),
     (("seed = 3", "sead = 3"), 1, "there is no key 'sead' here; the keys are seed, repetitions,"),
     (("seed = 3", "seed = "), 1, "not TOML"),
+    (("[[dataset]]", "[[=dataset]]"), 4, "not TOML: a name is missing here."),
+    (("seed = 3", "séed = 3"), 1, "not TOML: a character that is not ASCII stands outside of strings"),
+    (("seed = 3", "seed = 3 # \x01"), 1, "not TOML: there is a control character."),
+    (("[[dataset]]", "[?]"), 4, "not TOML: a name is missing here."),
     (("seed = 3", 'protocol = "fair"'), 1, "'protocol' is 'fair'; it must be 'clean' or 'published'."),
+    (("seed = 3", 'control = "none"'), 1, "'control' is 'none'; it must be the name of a method of this plan."),
+    (("repetitions = 4", "repetitions = 1000000"), 2, "'repetitions' is 1000000; it must be a whole number from 1 to 100000."),
+    (("seed = 3", 'control = "\\u001b[31m"'), 1, "'control' is '\\x1b[31m'; it must be"),
+    (('C = [0.1, 1, 10]', f"max_steps = {list(range(1, 102))}\ntolerance = {[10**-k for k in range(1, 10)] * 12}"), 19, "have more than 10000 combinations"),
+    (("seed = 3", 'protocol = "published"'), 1, "'protocol' is 'published', under which 'norm' must be 1 (method 'ours')."),
     (("[0.2, 0.4]", "[0.2, 1.4]"), 3, "'shares' is 1.4; it must be a share between 0 and 1"),
     (("[0.2, 0.4]", "[0.2, 0.2]"), 3, "without repeated values"),
     (("[0.2, 0.4]", "[]"), 3, "'shares' is a list; it must be a share"),
+    (("[[method]]", '[[figure]]\nname = "f"\nkernels = "linear gauss:1,4"\n[[method]]'), 9, "figure 'f': a figure is of the weights of two kernels"),
+    (("[[method]]", '[[figure]]\nname = "f"\nmethod = "cmtl"\n[[method]]'), 9, "figure 'f': a figure is of the weights of two kernels"),
+    (("[[method]]", '[[figure]]\nname = "f"\nrepetitions = 2\n[[method]]'), 10, "there is no key 'repetitions' here"),
     (('score = "auc"', 'score = "acc"'), 7, "dataset 'planted': 'score' is 'acc'; it must be 'accuracy', 'balanced', 'auc' or 'logloss'."),
     (('score = "auc"', 'casting = "pairs"'), 7, "'casting' is 'pairs'; it must be 'binary', 'one-vs-one' or 'one-vs-rest'."),
     (('score = "auc"', 'pairs = [["a", "b"]]'), 7, "left out unless 'casting' is 'one-vs-one'"),

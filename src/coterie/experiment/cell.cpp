@@ -116,12 +116,11 @@ Parts planned_parts(const Samples& samples, const DatasetPlan& plan, std::uint64
                     seed_of(fmt::format("{}\n{}\n{}\n{}", seed, plan.name, share, repetition))});
 }
 
-std::optional<CellResult> run_cell(const Samples& samples, const Parts& parts,
-                                   const DatasetPlan& dataset, const MethodPlan& method,
-                                   const Run& run) {
-  const auto start = std::chrono::steady_clock::now();
+std::optional<Choice> choose_and_train(const Samples& samples, const Parts& parts,
+                                       const DatasetPlan& dataset, const MethodPlan& method,
+                                       const Run& run) {
   const Dataset train = planned_tasks(select_rows(samples, parts.train), dataset);
-  CellResult out;
+  Choice out;
   std::optional<Selection> best;
   SelectSettings how;
   how.validation = select_rows(samples, parts.validation);
@@ -141,17 +140,32 @@ std::optional<CellResult> run_cell(const Samples& samples, const Parts& parts,
     out.validation = score;
     best = std::move(selection);
   }
-  const Trained trained = train_in_detail(train, best->settings, run);
-  if (trained.fit.status() == Status::stopped) return {};
-  const Model& model = trained.model;
-  out.chosen = text_of_choice(method, *best);
-  out.task_scores =
-      test_scores(model, train, select_rows(samples, parts.test), *how.validation, dataset.score);
+  out.text = text_of_choice(method, *best);
+  out.trained = train_in_detail(train, best->settings, run);
+  if (out.trained.fit.status() == Status::stopped) return {};
+  return out;
+}
+
+std::optional<CellResult> run_cell(const Samples& samples, const Parts& parts,
+                                   const DatasetPlan& dataset, const MethodPlan& method,
+                                   const Run& run) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::optional<Choice> choice = choose_and_train(samples, parts, dataset, method, run);
+  if (!choice) return {};
+  const Dataset train = planned_tasks(select_rows(samples, parts.train), dataset);
+  const Model& model = choice->trained.model;
+  CellResult out;
+  out.chosen = choice->text;
+  out.validation = choice->validation;
+  out.fits = choice->fits;
+  out.unconverged = choice->unconverged;
+  out.task_scores = test_scores(model, train, select_rows(samples, parts.test),
+                                select_rows(samples, parts.validation), dataset.score);
   for (const Task& task : train.tasks) out.tasks.push_back(task.name);
   out.score = mean_of(out.task_scores);
-  out.gap = model.certificate.gap;
-  out.status = model.certificate.status;
-  out.claim = to_string(model.certificate.claim);
+  out.gap = model.certificate().gap;
+  out.status = to_string(model.certificate().status);
+  out.claim = to_string(model.certificate().claim);
   out.train = std::ssize(parts.train);
   out.validated = std::ssize(parts.validation);
   out.tested = std::ssize(parts.test);

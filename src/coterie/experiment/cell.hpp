@@ -13,6 +13,13 @@
 
 namespace coterie {
 
+// One of several scores that the same cell gives, by how it is read.
+struct Reading {
+  std::string name;
+  double score = 0;
+  bool operator==(const Reading&) const = default;
+};
+
 struct CellResult {
   std::string chosen = {};  // "kernels=gauss:2 C=4"
   double validation = 0;    // score of the choice there
@@ -24,6 +31,7 @@ struct CellResult {
   Index fits = 0, unconverged = 0;             // of the search, and those that missed the tolerance
   Index train = 0, validated = 0, tested = 0;  // rows
   double seconds = 0;
+  std::vector<Reading> readings = {};  // under the published protocol (published.hpp)
   bool operator==(const CellResult&) const = default;
 };
 
@@ -36,6 +44,18 @@ Dataset planned_tasks(Samples samples, const DatasetPlan& plan);
 // The split of a repetition; the same for every method.
 Parts planned_parts(const Samples& samples, const DatasetPlan& plan, std::uint64_t seed,
                     double share, Index repetition);
+
+// The clean choice of a method: every point of its grid on validation rows, the best trained on the training rows.
+struct Choice {
+  std::string text;       // "kernels=gauss:2 C=4"
+  double validation = 0;  // its score there
+  Index fits = 0, unconverged = 0;
+  Trained trained;
+};
+// `samples` are those of planned_samples. Nothing when the run said stop.
+std::optional<Choice> choose_and_train(const Samples& samples, const Parts& parts,
+                                       const DatasetPlan& dataset, const MethodPlan& method,
+                                       const Run& run = {});
 
 // `samples` are those of planned_samples. Nothing when the run said stop.
 std::optional<CellResult> run_cell(const Samples& samples, const Parts& parts,

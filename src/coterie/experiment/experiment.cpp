@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "coterie/data/fingerprint.hpp"
+#include "coterie/experiment/published.hpp"
 #include "coterie/experiment/record.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/math/parallel.hpp"
@@ -121,7 +122,9 @@ class Runner {
     std::optional<CellResult> result = named(name_of(experiment_.plan, cell), [&] {
       const Parts parts = planned_parts(samples, dataset_of(cell), experiment_.plan.seed,
                                         cell.share, cell.repetition);
-      return run_cell(samples, parts, dataset_of(cell), method_of(cell), each);
+      return experiment_.plan.protocol == Protocol::published
+                 ? run_published_cell(samples, parts, dataset_of(cell), method_of(cell), each)
+                 : run_cell(samples, parts, dataset_of(cell), method_of(cell), each);
     });
     if (!result) return;
     const std::lock_guard lock(mutex_);

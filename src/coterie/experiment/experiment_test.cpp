@@ -10,6 +10,7 @@
 
 #include "coterie/data/planted.hpp"
 #include "coterie/experiment/record.hpp"
+#include "coterie/experiment/statistics.hpp"
 #include "coterie/experiment/tables.hpp"
 
 namespace coterie {
@@ -321,6 +322,115 @@ TEST_F(Study, SaysWhichCellWentWrong) {
   } catch (const InputError& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("three ")) << error.what();
   }
+}
+
+// Three data sets at two shares, four repetitions; `first` is the main method. Scores differ by data set, share, repetition and method.
+Experiment made_up_study() {
+  Experiment out;
+  out.plan.repetitions = 4;
+  for (const char* name : {"d1", "d2", "d3"})
+    out.plan.datasets.push_back({.name = name, .files = {"f"}, .shares = {0.1, 0.5}});
+  for (const char* name : {"other", "first", "third"})
+    out.plan.methods.push_back({.name = name, .settings = {Settings{}}, .grid = {}});
+  out.plan.methods[0].settings[0].method = "stl";
+  out.cells = cells_of(out.plan);
+  for (const Cell& cell : out.cells) {
+    CellResult result;
+    result.score = 0.5 + 0.1 * static_cast<double>(cell.dataset) + 0.1 * cell.share +
+                   0.01 * static_cast<double>(cell.repetition * cell.repetition) *
+                       (1 + static_cast<double>(cell.method)) / 3;
+    result.train = 20;
+    result.validated = 40;
+    result.tested = 30;
+    out.results.emplace_back(result);
+  }
+  return out;
+}
+
+void forget(Experiment& study, auto&& which) {
+  for (std::size_t i = 0; i < study.cells.size(); ++i)
+    if (which(study.cells[i])) study.results[i].reset();
+}
+
+TEST(Statistics, AreThoseOfTheComparisonRoom) {
+  const Experiment study = made_up_study();
+  const std::vector<StudyBlock> blocks = study_statistics(study);
+  ASSERT_EQ(blocks.size(), 3);
+  EXPECT_EQ(blocks[0].name, "10 %");
+  EXPECT_EQ(blocks[2].name, "all shares");
+  for (const StudyBlock& block : blocks) {
+    EXPECT_EQ(block.control, "first");  // the first entry of the main method
+    EXPECT_TRUE(block.notes.empty());
+    ASSERT_TRUE(block.comparison);
+    EXPECT_EQ(block.results.datasets.size(), 3);  // N does not grow with the shares
+    EXPECT_EQ(block.comparison->average_ranks, (Vector{{3, 2, 1}}));
+  }
+  EXPECT_EQ(blocks[1].repetitions, (std::vector<std::vector<Index>>{{4}, {4}, {4}}));
+  EXPECT_EQ(blocks[2].repetitions, (std::vector<std::vector<Index>>{{4, 4}, {4, 4}, {4, 4}}));
+  // The difference of `first` and `other` is r^2 / 300 at repetition r.
+  const Difference& of = blocks[0].differences.front();
+  EXPECT_EQ(of.method, "other");
+  EXPECT_EQ(of.repetitions, 4);
+  EXPECT_DOUBLE_EQ(of.test_train_ratio, 0.5);
+  const PairedT expected = resampled_t_test(Vector{{1, 4, 9, 16}} / 300, 0.5);
+  EXPECT_NEAR(of.gain.difference.mean, expected.difference.mean, 1e-14);
+  EXPECT_NEAR(of.gain.difference.low, expected.difference.low, 1e-14);
+  EXPECT_NEAR(of.gain.p, expected.p, 1e-12);
+}
+
+TEST(Statistics, LeaveOutWhatIsMissingAndSaySo) {
+  Experiment study = made_up_study();
+  forget(study, [](const Cell& cell) {
+    return (cell.dataset == 0 && cell.method == 2) || (cell.dataset == 1 && cell.repetition == 4) ||
+           (cell.dataset == 2 && cell.method == 0 && cell.repetition < 3);
+  });
+  const std::vector<StudyBlock> blocks = study_statistics(study);
+  EXPECT_EQ(blocks[0].results.datasets, (std::vector<std::string>{"d2", "d3"}));
+  EXPECT_EQ(blocks[0].repetitions, (std::vector<std::vector<Index>>{{3}, {2}}));
+  EXPECT_EQ(blocks[0].notes,
+            (std::vector<std::string>{"d1 is not ranked: there are no results yet of third."}));
+  EXPECT_EQ(
+      blocks[2].notes,
+      (std::vector<std::string>{"d1 is not ranked: at no share do all methods have a result."}));
+  // Differences are of pairs: all that both have.
+  std::map<std::string, Index> counts;
+  for (const Difference& of : blocks[0].differences)
+    counts[of.dataset + " " + of.method] = of.repetitions;
+  EXPECT_EQ(
+      counts,
+      (std::map<std::string, Index>{
+          {"d1 other", 4}, {"d2 other", 3}, {"d2 third", 3}, {"d3 other", 2}, {"d3 third", 4}}));
+}
+
+TEST(Statistics, RankMethodsThatRunEverywhere) {
+  Experiment study = made_up_study();
+  study.plan.methods[2].datasets = {"d3"};
+  study.plan.control = "other";
+  std::vector<std::optional<CellResult>> kept;
+  for (std::size_t i = 0; i < study.cells.size(); ++i)
+    if (study.cells[i].method != 2 || study.cells[i].dataset == 2) kept.push_back(study.results[i]);
+  study.cells = cells_of(study.plan);
+  study.results = kept;
+  const StudyBlock block = study_statistics(study).front();
+  EXPECT_EQ(block.results.methods, (std::vector<std::string>{"other", "first"}));
+  EXPECT_EQ(block.control, "other");
+  EXPECT_EQ(block.notes, (std::vector<std::string>{"third is not ranked: it is run on d3 only."}));
+  EXPECT_EQ(block.differences.back().method, "third");  // but compared
+  forget(study, [](const Cell& cell) { return cell.dataset > 0; });
+  const StudyBlock little = study_statistics(study).front();
+  EXPECT_FALSE(little.comparison);
+  EXPECT_EQ(little.notes.back(), "No ranks: they need two data sets that all methods have done.");
+  study.plan.control = "third";
+  EXPECT_EQ(study_statistics(study).front().notes.back(),
+            "No ranks: the control, third, is not run on every data set.");
+}
+
+TEST(Statistics, LowerLossesAreBetter) {
+  Experiment study = made_up_study();
+  for (DatasetPlan& dataset : study.plan.datasets) dataset.score = Score::log_loss;
+  const StudyBlock block = study_statistics(study).front();
+  EXPECT_EQ(block.comparison->average_ranks, (Vector{{1, 2, 3}}));
+  EXPECT_LT(block.differences.front().gain.difference.mean, 0);
 }
 
 }  // namespace

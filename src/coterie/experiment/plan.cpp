@@ -7,6 +7,17 @@
 #include <fstream>
 #include <sstream>
 
+#include "coterie/experiment/published.hpp"
+#include "coterie/io/text.hpp"
+
+// toml++ takes some wrong texts, such as "[=]", for broken promises of its own: assertions, on which optimised code relies. Here they are
+// errors of the plan, in every build.
+namespace coterie {
+struct NotToml {};
+[[noreturn]] static void throw_not_toml() { throw NotToml(); }
+}  // namespace coterie
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : coterie::throw_not_toml())
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_UNRELEASED_FEATURES 0
 #include <toml++/toml.h>
@@ -14,6 +25,14 @@
 namespace coterie {
 
 namespace {
+
+constexpr Index most_repetitions = 100'000;
+constexpr std::size_t most_settings = 10'000;  // the product of the open choices of a method
+
+// All that is said of a plan leaves here. Plans may hold any characters; messages must not.
+[[noreturn]] void throw_shown(const std::string& text) {
+  throw InputError(detail::printable(text, 2000));
+}
 
 const std::vector<std::string> grid_fields = {"C", "lambda", "norm", "normalise"};
 
@@ -42,8 +61,8 @@ class Section {
       : table_(table), file_(std::move(file)), name_(std::move(name)) {}
 
   [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
-    throw InputError(fmt::format("{}:{}: {}{}", file_, at.source().begin.line,
-                                 name_.empty() ? "" : name_ + ": ", what));
+    throw_shown(fmt::format("{}:{}: {}{}", file_, at.source().begin.line,
+                            name_.empty() ? "" : name_ + ": ", what));
   }
   [[noreturn]] void refuse(const std::string& key, const toml::node& node,
                            const std::string& rule) const {
@@ -77,11 +96,15 @@ class Section {
     if (node && !node->is_boolean()) refuse(key, *node, "true or false");
     return node && node->as_boolean()->get();
   }
-  std::optional<Index> whole(const std::string& key, Index least) {
+  std::optional<Index> whole(const std::string& key, Index least,
+                             std::optional<Index> most = std::nullopt) {
     const toml::node* node = find(key);
     if (!node) return {};
-    if (!node->is_integer() || node->as_integer()->get() < least)
-      refuse(key, *node, fmt::format("a whole number >= {}", least));
+    if (!node->is_integer() || node->as_integer()->get() < least ||
+        (most && node->as_integer()->get() > *most))
+      refuse(key, *node,
+             most ? fmt::format("a whole number from {} to {}", least, *most)
+                  : fmt::format("a whole number >= {}", least));
     return node->as_integer()->get();
   }
   std::optional<double> number(const std::string& key, const std::string& rule, auto&& allowed) {
@@ -244,6 +267,11 @@ void read_open(Section& section, MethodPlan& out, const Settings& first) {
     const std::vector<std::string> given = section.values(key, rule);
     if (given.empty()) return;
     if (given.size() > 1) out.open.emplace_back(field);
+    if (given.size() * out.settings.size() > most_settings)
+      section.fail(*section.find(key),
+                   fmt::format("the open choices of this method have more than {} combinations; "
+                               "shorten their lists.",
+                               most_settings));
     std::vector<Settings> product;
     for (const Settings& before : out.settings)
       for (const std::string& text : given) {
@@ -278,7 +306,7 @@ MethodPlan method_of(Section section, const std::vector<DatasetPlan>& datasets) 
   out.name = section.name("name");
   Settings first;
   if (const std::optional<std::string> method = section.text("method", "the name of a method"))
-    section.at("method", [&] { first.method = method_named(*method); });
+    section.at("method", [&] { first.method = *method; });
   read_open(section, out, first);
   check_meaning(section, out.settings.front());
   GridText text = preset_of(section);
@@ -316,6 +344,19 @@ MethodPlan method_of(Section section, const std::vector<DatasetPlan>& datasets) 
   return out;
 }
 
+FigurePlan figure_of(Section section, const std::vector<DatasetPlan>& datasets) {
+  FigurePlan out;
+  out.shares = shares_of(section);
+  out.repetition = section.whole("repetition", 1).value_or(1);
+  static_cast<MethodPlan&>(out) = method_of(section, datasets);
+  for (const Settings& settings : out.settings)
+    if (settings.method->is_linear() || settings.kernels.list().size() != 2)
+      section.fail(*section.find("name"),
+                   "a figure is of the weights of two kernels; give two in 'kernels', such as "
+                   "\"gauss:2,256\", and a method that learns their weights.");
+  return out;
+}
+
 // The trial of a plan: less of everything.
 struct Quick {
   Index repetitions = 1, thin = 3;
@@ -326,7 +367,7 @@ struct Quick {
 
 Quick quick_of(Section section) {
   Quick out;
-  out.repetitions = section.whole("repetitions", 1).value_or(out.repetitions);
+  out.repetitions = section.whole("repetitions", 1, most_repetitions).value_or(out.repetitions);
   out.thin = section.whole("thin", 1).value_or(out.thin);
   out.per_class = section.whole("per_class", 3);
   out.shares = shares_of(section);
@@ -342,12 +383,14 @@ void make_quick(Plan& plan, const Quick& quick, const std::string& file) {
     if (names.empty()) return;
     for (const std::string& name : names)
       if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.name == name; }))
-        throw InputError(
-            fmt::format("{}: [quick]: there is no {} '{}' in the plan.", file, what, name));
+        throw_shown(fmt::format("{}: [quick]: there is no {} '{}' in the plan.", file, what, name));
     std::erase_if(entries, [&](const auto& entry) { return !is_in(names, entry.name); });
   };
   keep(plan.datasets, quick.datasets, "data set");
   keep(plan.methods, quick.methods, "method");
+  if (plan.control &&
+      std::ranges::find(plan.methods, *plan.control, &MethodPlan::name) == plan.methods.end())
+    plan.control.reset();
   plan.repetitions = std::min(plan.repetitions, quick.repetitions);
   for (DatasetPlan& dataset : plan.datasets) {
     if (!quick.shares.empty()) dataset.shares = quick.shares;
@@ -355,6 +398,7 @@ void make_quick(Plan& plan, const Quick& quick, const std::string& file) {
       dataset.per_class = std::min(*quick.per_class, dataset.per_class.value_or(*quick.per_class));
   }
   for (MethodPlan& method : plan.methods) method.grid = thinned(method.grid, quick.thin);
+  plan.figures.clear();
   plan.quick = true;
 }
 
@@ -404,21 +448,131 @@ void thin(std::vector<Value>& values, Index most) {
   values = std::move(kept);
 }
 
+// Outside of strings and comments TOML has ASCII only, and nowhere control characters. toml++ does not always survive others there.
+class Scanner {
+ public:
+  Scanner(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  void check() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '#')
+        while (at_ < text_.size() && text_[at_] != '\n') step();
+      else if (c == '"' || c == '\'')
+        pass_string(c);
+      else
+        plain_step("outside of strings and comments");
+    }
+  }
+
+ private:
+  void pass_string(char quote) {
+    const std::string three(3, quote);
+    const bool long_one = text_.substr(at_).starts_with(three);
+    const std::string_view end = long_one ? std::string_view(three) : std::string_view(&quote, 1);
+    for (std::size_t k = 0; k < end.size(); ++k) step();
+    while (at_ < text_.size() && !text_.substr(at_).starts_with(end)) {
+      if (text_[at_] == '\n' && !long_one) return;  // an error that TOML's reader tells
+      if (text_[at_] == '\\' && quote == '"') {
+        step();
+        if (at_ == text_.size()) return;
+        plain_step("behind a backslash");
+        continue;
+      }
+      step();
+    }
+    for (std::size_t k = 0; k < end.size() && at_ < text_.size(); ++k) step();
+  }
+  void plain_step(const std::string& where) {
+    if (static_cast<unsigned char>(text_[at_]) >= 0x80)
+      fail(fmt::format("a character that is not ASCII stands {}; put it into quotes", where));
+    step();
+  }
+  void step() {
+    const char c = text_[at_];
+    if (c == '\n') ++line_;
+    if ((c >= 0 && c < 32 && c != '\n' && c != '\r' && c != '\t') || c == 127)
+      fail("there is a control character");
+    ++at_;
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw_shown(fmt::format("{}:{}: not TOML: {}.", file_, line_, what));
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::size_t at_ = 0;
+  Index line_ = 1;
+};
+
+bool is_not_toml(const std::string& text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const NotToml&) {
+    return true;
+  } catch (const toml::parse_error&) {  // a text that is cut off
+  }
+  return false;
+}
+
+// The first line with which the text is refused, by halving: what stands behind it makes no difference.
+Index line_of_not_toml(const std::string& text) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\n') ends.push_back(i + 1);
+  const auto first = std::ranges::partition_point(
+      ends, [&](std::size_t end) { return !is_not_toml(text.substr(0, end)); });
+  return first - ends.begin() + 1;
+}
+
+toml::table parse_toml(const std::string& text, const std::string& file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw_shown(fmt::format("{}:{}:{}: not TOML: {}.", file, error.source().begin.line,
+                            error.source().begin.column, error.description()));
+  } catch (const NotToml&) {
+    throw_shown(
+        fmt::format("{}:{}: not TOML: a name is missing here.", file, line_of_not_toml(text)));
+  }
+}
+
 Protocol protocol_of(Section& top) {
   const std::string text = top.text("protocol", "'clean' or 'published'").value_or("clean");
-  if (text == "published")
-    top.fail(*top.find("protocol"),
-             "'protocol' is 'published', which is not built yet; use 'clean'.");
-  if (text != "clean") top.refuse("protocol", *top.find("protocol"), "'clean' or 'published'");
-  return Protocol::clean;
+  if (text != "clean" && text != "published")
+    top.refuse("protocol", *top.find("protocol"), "'clean' or 'published'");
+  return text == "clean" ? Protocol::clean : Protocol::published;
+}
+
+// The published protocol is an iteration of the paper's method, scored by labels.
+void check_published(Section& top, const Plan& plan) {
+  const toml::node& at = *top.find("protocol");
+  for (const MethodPlan& method : plan.methods)
+    if (const std::optional<std::string> why = unfit_for_published(method))
+      top.fail(at, fmt::format("'protocol' is 'published', under which {} (method '{}').", *why,
+                               method.name));
+  for (const DatasetPlan& dataset : plan.datasets)
+    if (dataset.score == Score::log_loss)
+      top.fail(at, fmt::format("'protocol' is 'published', which has no log loss (data set '{}'); "
+                               "use another 'score'.",
+                               dataset.name));
 }
 
 }  // namespace
 
-std::string to_string(Protocol) { return "clean"; }
+std::string to_string(Protocol protocol) {
+  return protocol == Protocol::clean ? "clean" : "published";
+}
 
 bool MethodPlan::runs_on(const DatasetPlan& dataset) const {
   return datasets.empty() || is_in(datasets, dataset.name);
+}
+
+std::string control_of(const Plan& plan) {
+  if (plan.control) return *plan.control;
+  const auto main = std::ranges::find_if(plan.methods, [](const MethodPlan& method) {
+    return method.settings.front().method == Settings{}.method;
+  });
+  return (main == plan.methods.end() ? plan.methods.begin() : main)->name;
 }
 
 Grid thinned(Grid grid, Index most) {
@@ -431,17 +585,12 @@ Grid thinned(Grid grid, Index most) {
 }
 
 Plan parse_plan(const std::string& text, const std::string& file, bool quick) {
-  toml::table table;
-  try {
-    table = toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    throw InputError(fmt::format("{}:{}:{}: not TOML: {}.", file, error.source().begin.line,
-                                 error.source().begin.column, error.description()));
-  }
+  Scanner(text, file).check();
+  const toml::table table = parse_toml(text, file);
   Section top(table, file, "");
   Plan plan;
   plan.seed = static_cast<std::uint64_t>(top.whole("seed", 0).value_or(1));
-  plan.repetitions = top.whole("repetitions", 1).value_or(1);
+  plan.repetitions = top.whole("repetitions", 1, most_repetitions).value_or(1);
   plan.protocol = protocol_of(top);
   plan.data = top.text("data", "a folder");
   Defaults defaults;
@@ -453,6 +602,17 @@ Plan parse_plan(const std::string& text, const std::string& file, bool quick) {
   plan.methods = entries_of<MethodPlan>(top, "method", file, [&](Section section) {
     return method_of(std::move(section), plan.datasets);
   });
+  plan.control = top.text("control", "the name of a method of this plan");
+  if (plan.control &&
+      std::ranges::find(plan.methods, *plan.control, &MethodPlan::name) == plan.methods.end())
+    top.refuse("control", *top.find("control"), "the name of a method of this plan");
+  if (top.has("figure"))
+    plan.figures = entries_of<FigurePlan>(top, "figure", file, [&](Section section) {
+      return figure_of(std::move(section), plan.datasets);
+    });
+  else
+    top.find("figure");  // a key that plans may have
+  if (plan.protocol == Protocol::published) check_published(top, plan);
   const toml::node* part = top.find("quick");
   if (part && !part->is_table()) top.refuse("quick", *part, "a section [quick]");
   const Quick how = part ? quick_of(Section(*part->as_table(), file, "[quick]")) : Quick{};

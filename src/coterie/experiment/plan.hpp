@@ -11,8 +11,9 @@
 
 namespace coterie {
 
-// Clean: settings are chosen on rows of their own, and the choice meets the test rows once.
-enum class Protocol { clean };
+// Clean: settings are chosen on rows of their own, and the choice meets the test rows once. Published: the paper's iteration, and the
+// largest test score over its iterates (published.hpp).
+enum class Protocol { clean, published };
 std::string to_string(Protocol protocol);
 
 struct DatasetPlan {
@@ -42,6 +43,12 @@ struct MethodPlan {
   bool runs_on(const DatasetPlan& dataset) const;
 };
 
+// A picture of the weights of two kernels, by the choice of a method on one split of every data set and share.
+struct FigurePlan : MethodPlan {
+  std::vector<double> shares;  // none: all of the data set
+  Index repetition = 1;
+};
+
 struct Plan {
   std::uint64_t seed = 1;
   Index repetitions = 1;
@@ -49,8 +56,13 @@ struct Plan {
   std::optional<std::string> data = {};  // folder of the data
   std::vector<DatasetPlan> datasets;
   std::vector<MethodPlan> methods;
+  std::optional<std::string> control = {};  // the method that others are compared with
+  std::vector<FigurePlan> figures = {};
   bool quick = false;
 };
+
+// The plan's control, or the first entry of the main method, or the first of all.
+std::string control_of(const Plan& plan);
 
 // `file` names the plan in messages. `quick`: as the plan's section [quick] says, for a trial. Throws InputError "file:line: ...".
 Plan parse_plan(const std::string& text, const std::string& file, bool quick = false);

@@ -74,6 +74,7 @@ class Reader {
       throw InputError(fmt::format("'{}' is no number", name));
     return value;
   }
+  bool at_end() const { return text_.empty(); }
   void expect_end() const {
     if (!text_.empty()) throw InputError("there is more than a result");
   }
@@ -118,6 +119,11 @@ std::string encode(const Record& record) {
     out.add("task", result.tasks[t]);
     out.add("its score", result.task_scores[t]);
   }
+  if (!result.readings.empty()) out.add("readings", result.readings.size());
+  for (const Reading& reading : result.readings) {
+    out.add("reading", reading.name);
+    out.add("its score", reading.score);
+  }
   return record.description + std::string(kResult) + out.text();
 }
 
@@ -144,6 +150,11 @@ Record decode(std::string_view text) {
   for (Index t = 0; t < tasks; ++t) {  // a wrong number ends with the lines
     out.tasks.emplace_back(in.next("task"));
     out.task_scores.push_back(in.number<double>("its score"));
+  }
+  const Index readings = in.at_end() ? 0 : in.number<Index>("readings");
+  for (Index k = 0; k < readings; ++k) {
+    std::string name(in.next("reading"));
+    out.readings.push_back({std::move(name), in.number<double>("its score")});
   }
   in.expect_end();
   return record;

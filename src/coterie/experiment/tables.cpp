@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
+#include "coterie/data/names.hpp"
 #include "coterie/io/atomic_file.hpp"
+#include "coterie/stats/paired.hpp"
 
 namespace coterie {
 
@@ -15,10 +18,7 @@ namespace {
 
 // In quotes where it needs them.
 std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
+  return text.find_first_of(",\"\n\r") == text.npos ? text : in_quotes(text);
 }
 
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
@@ -37,24 +37,6 @@ std::string lines_of(const Experiment& experiment, std::string header, Rest&& re
   return header;
 }
 
-// Of the repetitions of a data set, share and method.
-struct Mean {
-  Index n = 0;
-  double sum = 0, squares = 0;
-  double mean() const { return sum / static_cast<double>(n); }
-  double standard_error() const {  // NaN of one
-    const double count = static_cast<double>(n);
-    return std::sqrt(std::max(0.0, squares - sum * sum / count) / (count - 1) / count);
-  }
-};
-
-struct Row {
-  std::size_t dataset = 0;
-  std::map<std::size_t, Mean> methods;
-  Index least = 0, most = 0;  // repetitions
-  Index train = 0, all = 0;   // rows
-};
-
 // The first method of its name: entries that differ by data set are one column.
 std::size_t column_of(const Plan& plan, std::size_t method) {
   return static_cast<std::size_t>(
@@ -62,60 +44,54 @@ std::size_t column_of(const Plan& plan, std::size_t method) {
       plan.methods.begin());
 }
 
-std::map<double, std::vector<Row>> rows_by_share(const Experiment& experiment) {
-  std::map<double, std::map<std::size_t, Row>> found;
-  for (std::size_t i = 0; i < experiment.cells.size(); ++i) {
-    if (!experiment.results[i] || std::isnan(experiment.results[i]->score)) continue;
-    const Cell& cell = experiment.cells[i];
-    const CellResult& result = *experiment.results[i];
-    Row& row = found[cell.share][cell.dataset];
-    row.dataset = cell.dataset;
-    row.train = result.train;
-    row.all = result.train + result.validated + result.tested;
-    Mean& mean = row.methods[column_of(experiment.plan, cell.method)];
-    ++mean.n;
-    mean.sum += result.score;
-    mean.squares += result.score * result.score;
-  }
-  std::map<double, std::vector<Row>> out;
-  for (auto& [share, rows] : found)
-    for (auto& [dataset, row] : rows) {
-      row.least = std::numeric_limits<Index>::max();
-      for (const auto& [method, mean] : row.methods) {
-        row.least = std::min(row.least, mean.n);
-        row.most = std::max(row.most, mean.n);
-      }
-      out[share].push_back(row);
-    }
-  return out;
-}
+// Of one data set at one share.
+struct Found {
+  std::map<std::size_t, std::vector<double>> scores;  // of a column
+  Index train = 0, all = 0;                           // rows
+};
 
 // Scores in percent but for log loss.
-struct Shown {
-  std::string value, error;
-};
-Shown shown(const Mean& mean, Score score) {
-  const double unit = score == Score::log_loss ? 1 : 100;
+ScoreSummary summary_of(const std::vector<double>& scores, Score score) {
+  const MeanInterval mean =
+      mean_interval(Eigen::Map<const Vector>(scores.data(), std::ssize(scores)));
+  const double unit = unit_of(score);
   const int digits = score == Score::log_loss ? 4 : 2;
-  return {fmt::format("{:.{}f}", unit * mean.mean(), digits),
-          mean.n > 1 ? fmt::format("{:.{}f}", unit * mean.standard_error(), digits) : ""};
+  return {std::ssize(scores), unit * mean.mean, unit * mean.standard_error,
+          fmt::format("{:.{}f}", unit * mean.mean, digits),
+          scores.size() > 1 ? fmt::format("{:.{}f}", unit * mean.standard_error, digits) : ""};
 }
 
-std::string repetitions(const Row& row) {
-  return row.least == row.most ? fmt::format("{}", row.least)
-                               : fmt::format("{}-{}", row.least, row.most);
+std::string count_text(Index least, Index most) {
+  return least == most ? fmt::format("{}", least) : fmt::format("{}-{}", least, most);
 }
 
-// The methods whose shown value is the best of the row.
-std::set<std::size_t> best_of(const Row& row, Score score) {
-  const auto value = [&](const auto& entry) {
-    return (higher_is_better(score) ? 1 : -1) * std::stod(shown(entry.second, score).value);
+// The best as it is shown.
+void mark_best(ScoreRow& row) {
+  const auto value = [&](const ScoreSummary& of) {
+    return (higher_is_better(row.score) ? 1 : -1) * std::stod(of.value);
   };
-  const double best = value(*std::ranges::max_element(row.methods, {}, value));
-  std::set<std::size_t> out;
-  for (const auto& entry : row.methods)
-    if (value(entry) == best) out.insert(entry.first);
-  return out;
+  double best = -std::numeric_limits<double>::infinity();
+  for (const auto& method : row.methods)
+    if (method) best = std::max(best, value(*method));
+  for (auto& method : row.methods)
+    if (method) method->best = value(*method) == best;
+}
+
+ScoreRow row_of(const DatasetPlan& dataset, const Found& found,
+                const std::vector<std::size_t>& columns) {
+  ScoreRow row{dataset.name, dataset.score, found.train, found.all, "", {}};
+  Index least = std::numeric_limits<Index>::max(), most = 0;
+  for (const std::size_t column : columns) {
+    row.methods.emplace_back();
+    const auto scores = found.scores.find(column);
+    if (scores == found.scores.end()) continue;
+    row.methods.back() = summary_of(scores->second, dataset.score);
+    least = std::min(least, row.methods.back()->repetitions);
+    most = std::max(most, row.methods.back()->repetitions);
+  }
+  row.repetitions = count_text(least, most);
+  mark_best(row);
+  return row;
 }
 
 std::string escaped(const std::string& text, const std::string& special) {
@@ -123,18 +99,6 @@ std::string escaped(const std::string& text, const std::string& special) {
   for (const char c : text)
     out += special.find(c) == std::string::npos ? std::string(1, c) : std::string("\\") + c;
   return out;
-}
-
-std::string label_of(const DatasetPlan& dataset) {
-  return dataset.name +
-         (dataset.score == Score::accuracy ? "" : " (" + to_string(dataset.score) + ")");
-}
-
-std::vector<std::size_t> methods_in(const std::vector<Row>& rows) {
-  std::set<std::size_t> out;
-  for (const Row& row : rows)
-    for (const auto& [method, mean] : row.methods) out.insert(method);
-  return {out.begin(), out.end()};
 }
 
 }  // namespace
@@ -172,36 +136,74 @@ std::string timings_csv(const Experiment& experiment) {
                   });
 }
 
-std::string markdown_table(const Experiment& experiment) {
-  std::string out = fmt::format(
+std::string readings_csv(const Experiment& experiment) {
+  return lines_of(experiment, "dataset,share,repetition,method,reading,score\n",
+                  [](const std::string& start, const Cell&, const CellResult& result) {
+                    std::string lines;
+                    for (const Reading& reading : result.readings)
+                      lines += fmt::format("{},{},{}\n", start, field(reading.name),
+                                           number(reading.score));
+                    return lines;
+                  });
+}
+
+double unit_of(Score score) { return score == Score::log_loss ? 1 : 100; }
+
+std::string ScoreRow::label() const {
+  return dataset + (score == Score::accuracy ? "" : " (" + to_string(score) + ")");
+}
+
+std::vector<ScoreTable> score_tables(const Experiment& experiment) {
+  std::map<double, std::map<std::size_t, Found>> shares;  // data sets of a share
+  for (std::size_t i = 0; i < experiment.cells.size(); ++i) {
+    if (!experiment.results[i] || std::isnan(experiment.results[i]->score)) continue;
+    const Cell& cell = experiment.cells[i];
+    const CellResult& result = *experiment.results[i];
+    Found& found = shares[cell.share][cell.dataset];
+    found.train = result.train;
+    found.all = result.train + result.validated + result.tested;
+    found.scores[column_of(experiment.plan, cell.method)].push_back(result.score);
+  }
+  std::vector<ScoreTable> out;
+  for (const auto& [share, datasets] : shares) {
+    std::set<std::size_t> used;
+    for (const auto& [dataset, found] : datasets)
+      for (const auto& [column, scores] : found.scores) used.insert(column);
+    const std::vector<std::size_t> columns(used.begin(), used.end());
+    ScoreTable table{share, {}, {}};
+    for (const std::size_t column : columns)
+      table.methods.push_back(experiment.plan.methods[column].name);
+    for (const auto& [dataset, found] : datasets)
+      table.rows.push_back(row_of(experiment.plan.datasets[dataset], found, columns));
+    out.push_back(std::move(table));
+  }
+  return out;
+}
+
+std::string remark_on_scores(const Experiment& experiment) {
+  return fmt::format(
       "Test scores in percent, mean over tasks: mean ± standard error over the repetitions (N); "
-      "the "
-      "best of a row in bold. Protocol: {}.{}\n",
+      "the best of a row in bold. Protocol: {}.{}",
       to_string(experiment.plan.protocol), experiment.plan.quick ? " Quick trial." : "");
-  for (const auto& [share, rows] : rows_by_share(experiment)) {
-    const std::vector<std::size_t> methods = methods_in(rows);
-    out += fmt::format("\n## Training share {:.4g} %\n\n| data set | training rows |", 100 * share);
-    for (const std::size_t m : methods)
-      out += fmt::format(" {} |", escaped(experiment.plan.methods[m].name, "|*_"));
+}
+
+std::string markdown_table(const Experiment& experiment) {
+  std::string out = remark_on_scores(experiment) + "\n";
+  for (const ScoreTable& table : score_tables(experiment)) {
+    out += fmt::format("\n## Training share {:.4g} %\n\n| data set | training rows |",
+                       100 * table.share);
+    for (const std::string& method : table.methods)
+      out += fmt::format(" {} |", escaped(method, "|*_"));
     out += " N |\n|---|---|";
-    for (std::size_t k = 0; k < methods.size(); ++k) out += "---|";
+    for (std::size_t k = 0; k < table.methods.size(); ++k) out += "---|";
     out += "---|\n";
-    for (const Row& row : rows) {
-      const DatasetPlan& dataset = experiment.plan.datasets[row.dataset];
-      const std::set<std::size_t> best = best_of(row, dataset.score);
-      out +=
-          fmt::format("| {} | {} of {} |", escaped(label_of(dataset), "|*_"), row.train, row.all);
-      for (const std::size_t m : methods) {
-        const auto found = row.methods.find(m);
-        if (found == row.methods.end()) {
-          out += " |";
-          continue;
-        }
-        const auto [value, error] = shown(found->second, dataset.score);
-        const std::string mark = best.contains(m) ? "**" : "";
-        out += fmt::format(" {0}{1}{0}{2} |", mark, value, error.empty() ? "" : " ± " + error);
-      }
-      out += fmt::format(" {} |\n", repetitions(row));
+    for (const ScoreRow& row : table.rows) {
+      out += fmt::format("| {} | {} of {} |", escaped(row.label(), "|*_"), row.train, row.all);
+      for (const std::optional<ScoreSummary>& of : row.methods)
+        out += of ? fmt::format(" {0}{1}{0}{2} |", of->best ? "**" : "", of->value,
+                                of->error.empty() ? "" : " ± " + of->error)
+                  : " |";
+      out += fmt::format(" {} |\n", row.repetitions);
     }
   }
   return out;
@@ -211,29 +213,19 @@ std::string latex_table(const Experiment& experiment) {
   const std::string special = "&%$#_{}";
   std::string out = fmt::format("% protocol {}; mean and standard error over N repetitions\n",
                                 to_string(experiment.plan.protocol));
-  for (const auto& [share, rows] : rows_by_share(experiment)) {
-    const std::vector<std::size_t> methods = methods_in(rows);
+  for (const ScoreTable& table : score_tables(experiment)) {
     out += fmt::format("\\begin{{tabular}}{{l{}r}}\n\\hline\n{:.4g}\\%",
-                       std::string(methods.size(), 'c'), 100 * share);
-    for (const std::size_t m : methods)
-      out += fmt::format(" & {}", escaped(experiment.plan.methods[m].name, special));
+                       std::string(table.methods.size(), 'c'), 100 * table.share);
+    for (const std::string& method : table.methods)
+      out += fmt::format(" & {}", escaped(method, special));
     out += " & N \\\\\n\\hline\n";
-    for (const Row& row : rows) {
-      const DatasetPlan& dataset = experiment.plan.datasets[row.dataset];
-      const std::set<std::size_t> best = best_of(row, dataset.score);
-      out += escaped(label_of(dataset), special);
-      for (const std::size_t m : methods) {
-        const auto found = row.methods.find(m);
-        if (found == row.methods.end()) {
-          out += " &";
-          continue;
-        }
-        const auto [value, error] = shown(found->second, dataset.score);
-        const std::string bold = best.contains(m) ? "\\mathbf" : "";
-        out += fmt::format(" & ${}{{{}}}{}$", bold, value,
-                           error.empty() ? "" : fmt::format(" \\pm {}", error));
-      }
-      out += fmt::format(" & {} \\\\\n", repetitions(row));
+    for (const ScoreRow& row : table.rows) {
+      out += escaped(row.label(), special);
+      for (const std::optional<ScoreSummary>& of : row.methods)
+        out += of ? fmt::format(" & ${}{{{}}}{}$", of->best ? "\\mathbf" : "", of->value,
+                                of->error.empty() ? "" : fmt::format(" \\pm {}", of->error))
+                  : " &";
+      out += fmt::format(" & {} \\\\\n", row.repetitions);
     }
     out += "\\hline\n\\end{tabular}\n";
   }
