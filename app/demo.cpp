@@ -86,11 +86,11 @@ void print_demo(const std::vector<Outcome>& outcomes, Index train_rows, Index te
   Table table({"method", "", "pairs", "digits by vote", "groups", "relative gap", "time"}, "ll");
   for (const Outcome& outcome : outcomes)
     table.add({outcome.method.name, outcome.method.meaning, percent(outcome.held_out.mean.accuracy),
-               percent(outcome.held_out.accuracy), fmt::to_string(outcome.model.groups.size()),
-               fmt::format("{:.1e}", outcome.model.certificate.gap),
+               percent(outcome.held_out.accuracy), fmt::to_string(outcome.model.groups().size()),
+               fmt::format("{:.1e}", outcome.model.certificate().gap),
                seconds_text(outcome.seconds)});
   fmt::print("{}\n", table.text());
-  fmt::print("coterie at {}: {}\n", strength_text(model), proof_text(model.certificate));
+  fmt::print("coterie at {}: {}\n", strength_text(model), proof_text(model.certificate()));
   fmt::print("{}\n", groups_text(model));
   fmt::print("{} in all. Next, on your own table with a column 'label' (and 'task'):\n",
              seconds_text(seconds));
@@ -117,7 +117,7 @@ int run_demo(const DemoOptions& options) {
   else
     print_demo(outcomes, train.X.rows(), test.X.rows(), watch.seconds());
   for (const Outcome& outcome : outcomes)
-    if (outcome.model.certificate.status != to_string(Status::converged)) return exit_short;
+    if (outcome.model.certificate().status != Status::converged) return exit_short;
   return exit_done;
 }
 

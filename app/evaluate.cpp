@@ -127,6 +127,7 @@ void print_evaluation(const Model& model, const Evaluation& result, bool reliabi
 }
 
 int run_evaluate(const EvaluateOptions& options) {
+  const NewTask new_task = new_task_of(options.new_task);
   const Model model = read_model(options.model_path);
   if (options.reliability) require_calibration(model, options.model_path, "--reliability");
   const std::string source = file_list(options.data.paths);
@@ -137,7 +138,7 @@ int run_evaluate(const EvaluateOptions& options) {
   const Evaluation result =
       evaluate(model, samples,
                {.precomputed = read_precomputed(model.kernels, options.precomputed, false),
-                .new_task = options.new_task,
+                .new_task = new_task,
                 .source = source,
                 .threads = options.threads,
                 .progress = [&](Index done, Index all) { monitor.share(done, all, "pieces"); }});

@@ -95,13 +95,13 @@ std::string advice(const Extension& added) {
       fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, added.tolerance);
   if (interrupted())
     return fmt::format("stopped by a signal: {}. What was reached so far was kept.", reached);
-  if (proof.status == to_string(Status::stalled))
+  if (proof.status == Status::stalled)
     return fmt::format(
         "the solver found no step that lowers the objective further: {}. Extend again with a "
         "larger "
         "--tolerance.",
         reached);
-  if (proof.status == to_string(Status::precision))
+  if (proof.status == Status::precision)
     return fmt::format(
         "rounding errors are too large for this tolerance ({:.1e} of the gap): {}. "
         "Extend again with a smaller --lambda or a larger --tolerance.",
@@ -116,7 +116,7 @@ void print_json_result(const ExtendOptions& options, const Model& model, double 
   const Certificate& proof = added.certificate;
   const Json all = json_fit(model);
   Json out;
-  out["status"] = proof.status;
+  out["status"] = to_string(proof.status);
   out["objective"] = json_number(proof.primal);
   out["dual"] = json_number(proof.dual);
   out["gap"] = json_number(proof.gap);
@@ -144,9 +144,9 @@ void print_result(const ExtendOptions& options, const Model& model, double secon
   fmt::print("{} added to {}; lambda {:.5g}\n", plural(added.tasks, "task"),
              plural(added.base_tasks, "task"), proof.lambda);
   fmt::print("{}, {}, status {}\n\n", proof_text(proof), plural(proof.outer_steps, "outer step"),
-             proof.status);
+             to_string(proof.status));
   const std::vector<Index> group = group_of_tasks(model);
-  const Groups groups = listed(model.groups);
+  const Groups groups = listed(model.groups());
   Table table({"new task", "n", "support", "group", "shares its kernel with", "kernel"}, "lrrrll");
   for (std::size_t t = static_cast<std::size_t>(added.base_tasks); t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
@@ -175,7 +175,7 @@ void check_options(const ExtendOptions& options) {
 void print_notes(const ExtendOptions& options, const Model& model, Monitor& monitor) {
   if (options.output.quiet) return;
   monitor.clear();
-  if (options.links.empty() && !model.certificate.complete)
+  if (options.links.empty() && !model.certificate().complete)
     tell(
         "note: the model was trained with a task graph; the new tasks are drawn to all of "
         "its tasks alike. Use --links FILE to change that.\n");
@@ -246,10 +246,9 @@ int run_extend(const ExtendOptions& options) {
     print_result(options, extended, watch.seconds());
   if (!calibrated) tell("warning: {}\n", without_probabilities);
   const Extension& added = extended.extensions.back();
-  if (added.certificate.status == to_string(Status::converged))
-    return calibrated ? exit_done : exit_short;
+  if (added.certificate.status == Status::converged) return calibrated ? exit_done : exit_short;
   tell("warning: {} Written to {} with status '{}'.\n", advice(added), options.output_path,
-       added.certificate.status);
+       to_string(added.certificate.status));
   return exit_short;
 }
 

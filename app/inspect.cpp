@@ -46,7 +46,7 @@ Json json_extension(const Extension& added) {
   return {{"base_tasks", added.base_tasks},
           {"tasks", added.tasks},
           {"rows", added.rows},
-          {"status", proof.status},
+          {"status", to_string(proof.status)},
           {"objective", json_number(proof.primal)},
           {"dual", json_number(proof.dual)},
           {"gap", json_number(proof.gap)},
@@ -59,9 +59,9 @@ Json json_extension(const Extension& added) {
           {"nu", json_matrix(proof.nu)}};
 }
 
-// Cluster of every feature, of coclus on features as they are; else empty. As the tasks' own, a reading of the model.
+// Cluster of every feature, of methods that have them, on features as they are; else empty. As the tasks' own, a reading of the model.
 std::vector<Index> feature_clusters(const Model& model) {
-  if (model.settings.method != method_named("coclus") || !model.kernels.empty()) return {};
+  if (!model.settings.method->clusters_features || !model.kernels.empty()) return {};
   Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
   for (std::size_t t = 0; t < model.tasks.size(); ++t)
     Q.row(static_cast<Index>(t)) = model.tasks[t].w() - model.tasks[t].shared;
@@ -82,7 +82,7 @@ void print_feature_clusters(const Model& model) {
   const std::vector<Index> numbers = feature_clusters(model);
   if (numbers.empty()) return;
   fmt::print("features of the co-clusters\n");
-  for (std::size_t g = 0; g <= model.groups.size(); ++g) {
+  for (std::size_t g = 0; g <= model.groups().size(); ++g) {
     std::vector<std::string> names;
     for (std::size_t j = 0; j < numbers.size(); ++j)
       if (numbers[j] == static_cast<Index>(g)) names.push_back(model.features[j]);
@@ -121,8 +121,8 @@ Json json_model(const Model& model) {
   }
   if (const std::vector<Index> clusters = feature_clusters(model); !clusters.empty())
     out["feature_clusters"] = clusters;
-  out["graph"] = json_edges(model.certificate);
-  out["nu"] = json_matrix(model.certificate.nu);
+  out["graph"] = json_edges(model.certificate());
+  out["nu"] = json_matrix(model.certificate().nu);
   out["extensions"] = Json::array();
   for (const Extension& added : model.extensions)
     out["extensions"].push_back(json_extension(added));
@@ -217,10 +217,10 @@ void print_calibration(const Model& model) {
 }
 
 void print_certificate(const Model& model) {
-  const Certificate& proof = model.certificate;
+  const Certificate& proof = model.certificate();
   fmt::print("certificate\n  {}\n", proof_text(proof));
   fmt::print("  dual value {:.8g}; {}; status {} after {}\n", proof.dual, strength_text(model),
-             proof.status, plural(proof.outer_steps, "outer step"));
+             to_string(proof.status), plural(proof.outer_steps, "outer step"));
   if (!model.settings.method->is_main()) {
     fmt::print("  training data {}: {} (check with: coterie verify MODEL DATA)\n",
                model.fingerprint, plural(model.training_rows, "row"));
@@ -246,7 +246,7 @@ void print_extensions(const Model& model) {
                wrap(names, 4));
     fmt::print("  {}\n", proof_text(proof));
     fmt::print("  dual value {:.8g}; lambda {:.5g}; status {} after {}\n", proof.dual, proof.lambda,
-               proof.status, plural(proof.outer_steps, "outer step"));
+               to_string(proof.status), plural(proof.outer_steps, "outer step"));
     fmt::print("  drawn together: {}\n",
                proof.complete ? "every pair with a new task"
                               : plural(std::ssize(proof.graph), "pair") + " with a new task");

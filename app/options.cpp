@@ -115,13 +115,19 @@ void add_threads(CLI::App& command, int& threads) {
                      "a whole number >= 1, or 0 for all cores", 0, "N");
 }
 
-void add_new_task(CLI::App& command, std::string& new_task) {
+void add_new_task(CLI::App& command, std::string& text) {
   command
-      .add_option("--new-task", new_task,
+      .add_option("--new-task", text,
                   "rows of tasks that the model does not know: score them by the mean of the tasks "
                   "of group N (as in inspect), of the group of a task, or of all tasks; with the "
                   "mean of their probabilities if all of these are calibrated (default: an error)")
       ->type_name("group:N|task:NAME|common");
+}
+
+NewTask new_task_of(const std::string& text) {
+  NewTask out;
+  read_field("new-task", text, "group:N, task:NAME or common", out);
+  return out;
 }
 
 void add_seed(CLI::App& command, Index& seed) {

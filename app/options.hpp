@@ -14,6 +14,7 @@
 #include "coterie/data/dataset.hpp"
 #include "coterie/io/write_table.hpp"
 #include "coterie/kernel/gram.hpp"
+#include "coterie/model/prediction.hpp"
 #include "coterie/model/settings.hpp"
 
 namespace coterie::app {
@@ -88,7 +89,8 @@ struct OutputOptions {
 void add_json(CLI::App& command, OutputOptions& options);
 void add_quiet(CLI::App& command, OutputOptions& options);
 void add_threads(CLI::App& command, int& threads);
-void add_new_task(CLI::App& command, std::string& new_task);  // as in prediction.hpp
+void add_new_task(CLI::App& command, std::string& text);
+NewTask new_task_of(const std::string& text);
 void add_seed(CLI::App& command, Index& seed);
 
 // The files that the options name, for check_output: those of the data, of precomputed kernels, and others; empty names are left out.

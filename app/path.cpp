@@ -43,7 +43,7 @@ std::string journal_of(const std::string& folder) {
 void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
   const PathPoint& point = result.path.points[*result.chosen];
   const Index found = std::ssize(point.fit.groups);
-  const Index groups = std::ssize(model.groups);
+  const Index groups = std::ssize(model.groups());
   fmt::print("\nmodel with {} at lambda {:.6g} ({:.4f} of lambda_max): {}\n",
              plural(groups, "group"), point.lambda, result.share(point.lambda), options.model_path);
   if (options.hold_out)
@@ -242,7 +242,7 @@ void print_result(const PathOptions& options, const PathResult& result,
     if (model) {
       out["model"] = options.model_path;
       out["groups_asked"] = options.groups;
-      out["model_groups"] = model->groups.size();
+      out["model_groups"] = model->groups().size();
       out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
     }
     out["seconds"] = seconds;
@@ -279,7 +279,7 @@ int judge_path(const PathOptions& options, const LambdaPath& path,
   if (unconverged > 0)
     tell("warning: {} of {} points stopped short of the tolerance {:.1e}.\n", unconverged,
          path.points.size(), options.settings.tolerance);
-  const bool converged = !model || model->certificate.status == to_string(Status::converged);
+  const bool converged = !model || model->certificate().status == Status::converged;
   return unconverged == 0 && converged ? exit_done : exit_short;
 }
 

@@ -16,7 +16,7 @@
 namespace coterie::app {
 namespace {
 
-std::vector<std::string> task_names(const Dataset& data) {
+std::vector<std::string> names_of_tasks(const Dataset& data) {
   std::vector<std::string> names;
   for (const Task& task : data.tasks) names.push_back(task.name);
   return names;
@@ -95,7 +95,7 @@ std::string best_text(const PathResult& result, std::size_t best) {
 Dendrogram dendrogram_of(const PathResult& result) {
   Dendrogram tree;
   tree.title = "Tasks joining as lambda grows";
-  tree.leaves = task_names(result.data);
+  tree.leaves = names_of_tasks(result.data);
   for (const TreeNode& node : result.tree.nodes) {
     TreeMerge merge{.children = node.children,
                     .lambda = result.share(node.lambda),
@@ -127,7 +127,7 @@ WeightPaths weight_paths_of(const PathResult& result) {
           points[k].fit.theta.row(static_cast<Index>(t));
     paths.theta.push_back(std::move(theta));
   }
-  paths.tasks = task_names(result.data);
+  paths.tasks = names_of_tasks(result.data);
   paths.kernels = result.kernels;
   for (const TreeNode& node : result.tree.nodes)
     if (node.for_good) paths.merges.push_back(result.share(node.lambda));
@@ -150,7 +150,7 @@ Affinity affinity_of(const PathResult& result, const Dendrogram& tree) {
   } else {
     affinity.values = result.tree.together;
   }
-  affinity.names = task_names(result.data);
+  affinity.names = names_of_tasks(result.data);
   affinity.order = leaf_order(tree);
   affinity.groups = tree.groups;
   return affinity;
@@ -219,7 +219,7 @@ Json json_path(const PathResult& result, const Settings& settings) {
               {"tolerance", settings.tolerance},
               {"resolved", result.path.resolved},
               {"kernels", result.kernels},
-              {"tasks", task_names(result.data)}};
+              {"tasks", names_of_tasks(result.data)}};
   out["points"] = Json::array();
   for (const PathPoint& point : result.path.points)
     out["points"].push_back(json_point(point, result.data));

@@ -117,6 +117,7 @@ Json json_predictions(const Model& model, const Predictions& predictions, bool s
 }
 
 int run_predict(const PredictOptions& options) {
+  const NewTask new_task = new_task_of(options.new_task);
   const bool to_file = !options.output_path.empty();
   std::vector<std::string> others = matrix_files(options.precomputed);
   others.push_back(options.model_path);
@@ -130,7 +131,7 @@ int run_predict(const PredictOptions& options) {
   const Predictions predictions =
       predict(model, samples,
               {.precomputed = read_precomputed(model.kernels, options.precomputed, false),
-               .new_task = options.new_task,
+               .new_task = new_task,
                .source = file_list(options.data.paths),
                .threads = options.threads,
                .progress = [&](Index done, Index all) { monitor.share(done, all, "pieces"); }});

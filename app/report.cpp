@@ -11,7 +11,7 @@
 namespace coterie::app {
 
 std::vector<Index> group_of_tasks(const Model& model) {
-  return group_numbers(std::ssize(model.tasks), model.groups);
+  return group_numbers(std::ssize(model.tasks), model.groups());
 }
 
 std::vector<std::string> task_names(const Model& model, const std::vector<Index>& group) {
@@ -28,7 +28,7 @@ std::vector<std::string> kernel_names(const Model& model) {
 
 Json json_groups(const Model& model) {
   Json groups = Json::array();
-  for (const std::vector<Index>& group : listed(model.groups))
+  for (const std::vector<Index>& group : listed(model.groups()))
     groups.push_back(task_names(model, group));
   return groups;
 }
@@ -42,10 +42,10 @@ bool is_linear(const Model& model) {
 // Clusters of tasks without weights: those of linear methods have no kernel.
 std::string clusters_text(const Model& model) {
   std::string out = fmt::format("{} in {}\n", plural(std::ssize(model.tasks), "task"),
-                                plural(std::ssize(model.groups), "cluster"));
+                                plural(std::ssize(model.groups()), "cluster"));
   std::vector<std::string> alone;
   Index number = 0;
-  for (const std::vector<Index>& group : listed(model.groups)) {
+  for (const std::vector<Index>& group : listed(model.groups())) {
     ++number;
     if (group.size() == 1)
       alone.push_back(task_names(model, group).front());
@@ -61,7 +61,7 @@ std::string clusters_text(const Model& model) {
 
 std::string groups_text(const Model& model) {
   if (is_linear(model)) return clusters_text(model);
-  const Groups groups = listed(model.groups);
+  const Groups groups = listed(model.groups());
   const auto weights = [&](const std::vector<Index>& group) {
     return weights_text(model.tasks[static_cast<std::size_t>(group.front())].theta(),
                         model.kernels);
@@ -111,15 +111,15 @@ std::string strength_text(const Model& model) {
     if (parameters.empty()) return fmt::format("method {}", settings.method->name);
     return fmt::format("method {}: {}", settings.method->name, text_of(parameters));
   }
-  std::string value = fmt::format("lambda {:.5g}", model.certificate.lambda);
+  std::string value = fmt::format("lambda {:.5g}", model.certificate().lambda);
   if (!model.settings.lambda.relative) return value;
   const bool kept =
-      std::isfinite(model.certificate.lambda);  // else: stopped, or fused by any lambda
+      std::isfinite(model.certificate().lambda);  // else: stopped, or fused by any lambda
   return fmt::format("{} ({}{})", value, kept ? "" : "asked for: ", text_of(model.settings.lambda));
 }
 
 Json json_fit(const Model& model) {
-  const Certificate& proof = model.certificate;
+  const Certificate& proof = model.certificate();
   const std::vector<Index> group = group_of_tasks(model);
   Json out;
   out["method"] = model.settings.method->name;
@@ -134,7 +134,7 @@ Json json_fit(const Model& model) {
     }
     out["claim"] = to_string(proof.claim);
   }
-  out["status"] = proof.status;
+  out["status"] = to_string(proof.status);
   out["objective"] = json_number(proof.primal);
   out["dual"] = json_number(proof.dual);
   out["gap"] = json_number(proof.gap);

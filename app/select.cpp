@@ -145,8 +145,8 @@ void print_result(const SelectOptions& options, const Selection& selection, cons
     return print_json(out);
   }
   print_selection(selection);
-  fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate),
-             model.certificate.status, groups_text(model));
+  fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate()),
+             to_string(model.certificate().status), groups_text(model));
   fmt::print("read {}, search {}, fit {}\n", seconds_text(phases.read), seconds_text(phases.search),
              seconds_text(phases.fit));
   fmt::print("model: {}\n", options.model_path);
@@ -267,10 +267,10 @@ int run_select(const SelectOptions& options) {
   set_stage(Stage::reading_only);
   session.monitor.clear();
   print_result(options, selection, *model, session.phases, session.watch.seconds());
-  if (!options.output.quiet) tell("{}", edges_text(selection, model->groups.size() == 1));
+  if (!options.output.quiet) tell("{}", edges_text(selection, model->groups().size() == 1));
   if (selection.trained->fit.status() == Status::converged) return exit_done;
   tell("warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
-       model->certificate.status, model->certificate.gap);
+       to_string(model->certificate().status), model->certificate().gap);
   return exit_short;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "coterie/data/names.hpp"
 #include "messages.hpp"
 
 namespace coterie::app {
@@ -131,10 +132,7 @@ void print_json(const Json& document) {
 }
 
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\t ") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
+  return text.find_first_of(",\"\t ") == text.npos ? text : in_quotes(text);
 }
 
 }  // namespace coterie::app

@@ -30,7 +30,7 @@ struct TrainOptions {
 // Why the fit ended short of its tolerance, and what to do.
 std::string advice(const Model& model, const Monitor& monitor, bool lambda_changed, Index cycle,
                    double coarseness) {
-  const Certificate& proof = model.certificate;
+  const Certificate& proof = model.certificate();
   const std::string reached =
       fmt::format("relative gap {:.1e}, asked for {:.1e}", proof.gap, model.settings.tolerance);
   if (interrupted() && proof.gap <= model.settings.tolerance)
@@ -48,10 +48,10 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
         "The published algorithm does not converge in general: it alternates between best "
         "responses, and may go round in a cycle for ever. Use --solver newton.";
     if (cycle > 0) why = fmt::format("{}, going round a cycle of {} steps", why, cycle);
-  } else if (proof.status == to_string(Status::stalled)) {
+  } else if (proof.status == Status::stalled) {
     why = "the solver found no step that lowers the objective further";
     what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
-  } else if (proof.status == to_string(Status::precision)) {
+  } else if (proof.status == Status::precision) {
     why = fmt::format("rounding errors are too large for this tolerance ({:.1e} of the gap)",
                       std::max(proof.bound, coarseness));
     what = model.settings.method->is_linear() ? kLinearPrecisionAdvice : kPrecisionAdvice;
@@ -86,8 +86,9 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
   fmt::print("{}, {}, {}, {}\n", plural(std::ssize(model.tasks), "task"),
              plural(model.training_rows, "row"), plural(std::ssize(model.features), "feature"),
              how);
-  fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate),
-             plural(model.certificate.outer_steps, "outer step"), model.certificate.status);
+  fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate()),
+             plural(model.certificate().outer_steps, "outer step"),
+             to_string(model.certificate().status));
   fmt::print("{}\n", groups_text(model));
   fmt::print("read {}, prepare {}, fit {}, write {}\n", seconds_text(phases.read),
              seconds_text(phases.gram), seconds_text(phases.fit), seconds_text(phases.write));
@@ -177,7 +178,7 @@ int run_train(const TrainOptions& options) {
       found.status() == Status::stopped && std::isinf(fitted.lambda) && settings.lambda.relative;
   tell("warning: {} Written to {} with status '{}'.\n",
        advice(model, monitor, lambda_changed, fitted.fit.cycle, found.coarseness()),
-       options.model_path, model.certificate.status);
+       options.model_path, to_string(model.certificate().status));
   return exit_short;
 }
 

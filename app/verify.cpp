@@ -35,16 +35,31 @@ struct Part {
   const std::string& fingerprint;
 };
 
-// The first task of the data decides.
-Part part_of(const Model& model, const Dataset& data) {
-  const auto found = std::ranges::find(model.tasks, data.tasks.front().name, &TaskModel::name);
-  const Index t = found - model.tasks.begin();
+std::string name_of(const Part& part) {
+  return part.extension ? fmt::format("extension {}", *part.extension + 1) : "the training";
+}
+
+// The part that a task belongs to; what was trained first, where the model does not know it.
+Part part_of(const Model& model, const std::string& task) {
+  const Index t = std::ranges::find(model.tasks, task, &TaskModel::name) - model.tasks.begin();
   for (std::size_t k = 0; k < model.extensions.size(); ++k) {
     const Extension& added = model.extensions[k];
     if (t >= added.base_tasks && t < added.base_tasks + added.tasks)
       return {k, added.certificate, added.fingerprint};
   }
-  return {{}, model.certificate, model.fingerprint};
+  return {{}, model.certificate(), model.fingerprint};
+}
+
+// The part that all tasks of the data belong to.
+Part part_of(const Model& model, const Dataset& data, const std::string& source) {
+  const Part part = part_of(model, data.tasks.front().name);
+  for (const Task& task : data.tasks)
+    if (const Part other = part_of(model, task.name); other.extension != part.extension)
+      throw InputError(fmt::format(
+          "{}: task '{}' is of {}, task '{}' of {}. Each has a certificate of its own: give the "
+          "data of one at a time.",
+          source, data.tasks.front().name, name_of(part), task.name, name_of(other)));
+  return part;
 }
 
 Json json_verification(const Part& part, const Verification& check) {
@@ -89,10 +104,11 @@ void print_verification(const Part& part, const Verification& check, bool weight
   for (const std::string& taken : check.taken)
     fmt::print("  taken from the model, not checked: {}\n", taken);
   if (check.findings.empty())
-    fmt::print(
-        "the certificate holds{}: {}\n",
-        part.stated.status == "converged" ? "" : ", of a fit that stopped short of its tolerance",
-        proof_text(check.primal, check.gap, check.bound, part.stated.claim));
+    fmt::print("the certificate holds{}: {}\n",
+               part.stated.status == Status::converged
+                   ? ""
+                   : ", of a fit that stopped short of its tolerance",
+               proof_text(check.primal, check.gap, check.bound, part.stated.claim));
   for (const std::string& finding : check.findings) fmt::print("  finding: {}\n", finding);
 }
 
@@ -112,11 +128,31 @@ std::vector<std::string> check_given(const VerifyOptions& options, const Model& 
     }
   }
   if (!options.task_graph.empty() &&
-      (model.certificate.complete || model.certificate.graph != read_for("--task-graph", [&] {
-                                       return read_task_graph(options.task_graph, data);
-                                     })))
+      (model.certificate().complete || model.certificate().graph != read_for("--task-graph", [&] {
+                                         return read_task_graph(options.task_graph, data);
+                                       })))
     findings.push_back(fmt::format("the task graph is not that of {}", options.task_graph));
   return findings;
+}
+
+// The same of an extension: its links against the file that extend was given.
+std::vector<std::string> check_given(const VerifyOptions& options, const Model& model,
+                                     const Extension& added) {
+  if (!options.task_C.empty())
+    throw InputError(
+        "--task-C: the tasks of an extension have no C of their own; give it with the training "
+        "data.");
+  if (options.task_graph.empty()) return {};
+  std::vector<std::string> names;
+  for (Index t = 0; t < added.base_tasks + added.tasks; ++t)
+    names.push_back(model.tasks[static_cast<std::size_t>(t)].name);
+  TaskGraph links;
+  for (const TaskLink& link :
+       read_for("--task-graph", [&] { return read_task_graph(options.task_graph, names); }))
+    if (link.weight > 0)
+      links.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
+  if (!added.certificate.complete && added.certificate.graph == links) return {};
+  return {fmt::format("the links are not those of {}", options.task_graph)};
 }
 
 void drop_taken(Verification& check, std::string_view what) {
@@ -132,7 +168,7 @@ int run_verify(const VerifyOptions& options) {
   const Dataset data = cast_into_tasks(
       read_data(options.data, {model.features, model.columns, true}), model.casting);
   const std::string mark = fingerprint(data);
-  const Part part = part_of(model, data);
+  const Part part = part_of(model, data, source);
   const std::string what =
       part.extension ? fmt::format("data of extension {}", *part.extension + 1) : "training data";
   if (mark != part.fingerprint)
@@ -142,15 +178,18 @@ int run_verify(const VerifyOptions& options) {
                     source, what, options.model_path, mark, what, part.fingerprint));
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
   const std::vector<std::string> given =
-      part.extension ? std::vector<std::string>() : check_given(options, model, data);
+      part.extension ? check_given(options, model, model.extensions[*part.extension])
+                     : check_given(options, model, data);
   monitor.phase("recomputing the certificate by plain loops");
   const auto progress = [&](Index done, Index samples) { monitor.share(done, samples, "samples"); };
   Verification check = part.extension ? verify_extension(model, *part.extension, data, progress)
                                       : verify(model, data, matrices, progress);
   monitor.clear();
+  for (std::string& taken : check.taken) taken = with_options(taken);
   check.findings.insert(check.findings.end(), given.begin(), given.end());
   if (!options.task_C.empty()) drop_taken(check, "the C of");
-  if (!options.task_graph.empty()) drop_taken(check, "the task graph");
+  if (!options.task_graph.empty())
+    drop_taken(check, part.extension ? "the links" : "the task graph");
   if (options.output.json)
     print_json(json_verification(part, check));
   else
@@ -188,9 +227,10 @@ void add_verify(CLI::App& program, Action& chosen) {
                   "checked)")
       ->type_name("FILE");
   command
-      .add_option(
-          "--task-graph", options->task_graph,
-          "the file that train was given, to check the pairs against (default: not checked)")
+      .add_option("--task-graph", options->task_graph,
+                  "the file that train was given, or extend as --links, to check the pairs against "
+                  "(default: "
+                  "not checked)")
       ->type_name("FILE");
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -11,7 +11,7 @@ int main() {
   new_data.tasks = {all.tasks.back()};
 
   const Model model = train(old_data, {.C = 1, .kernels = {linear(), gauss({2, 8})}});
-  const Model more = extend(model, new_data, {});
+  const Model more = extend(model, new_data);
   std::printf("%zu tasks, then %zu; the new one is within %.1e of its optimum\n",
               model.tasks.size(), more.tasks.size(), more.extensions.back().certificate.gap);
   return verify_extension(more, 0, new_data).holds() ? 0 : 1;

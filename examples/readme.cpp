@@ -11,7 +11,7 @@ int main() {
   const bool sound = verify(model, data).holds();
   save(model, "from_cpp.h5");
 
-  std::printf("%zu groups, accuracy %.2f %%, the certificate %s\n", model.groups.size(),
+  std::printf("%zu groups, accuracy %.2f %%, the certificate %s\n", model.groups().size(),
               100 * e.accuracy, sound ? "holds" : "does not hold");
   return sound ? 0 : 1;
 }

@@ -6,9 +6,8 @@ int main() {
   using namespace coterie;
   Matrix X(8, 2);  // a row per sample
   X << 0, 1, 1, 0, 4, 5, 5, 4, 1, 1, 0, 2, 5, 5, 6, 4;
-  const Dataset data =
-      make_dataset(X, {"no", "no", "yes", "yes", "no", "no", "yes", "yes"},
-                   {"north", "north", "north", "north", "south", "south", "south", "south"});
+  const Dataset data(X, {"no", "no", "yes", "yes", "no", "no", "yes", "yes"},
+                     {"north", "north", "north", "north", "south", "south", "south", "south"});
   const Model model = train(data, {.kernels = {linear(), gauss({1, 4})}});
   save(model, "example_model.h5");
 

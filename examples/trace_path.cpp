@@ -13,6 +13,6 @@ int main() {
 
   const Model two = model_at(path.points[point_with_groups(path, 2)], data, settings);
   std::printf("%zu points; the model asked for has %zu groups\n", path.points.size(),
-              two.groups.size());
+              two.groups().size());
   return verify(two, data).holds() ? 0 : 1;
 }

@@ -11,11 +11,11 @@ int main() {
   for (const char* block : {"f1-f4", "f5-f8", "f9-f12"})
     kernels = {kernels, linear().on(block), gauss({2}).on(block)};
   const Model model = train(data, {.C = 1, .lambda = Lambda::share(0.6), .kernels = kernels});
-  for (const std::vector<Index>& group : model.groups) {
+  for (const std::vector<Index>& group : model.groups()) {
     for (const Index t : group)
       std::printf("%s ", model.tasks[static_cast<std::size_t>(t)].name.c_str());
     std::printf("\n");
   }
-  std::printf("%zu groups, certified within %.1e of the optimum\n", model.groups.size(),
-              model.certificate.gap + model.certificate.bound);
+  std::printf("%zu groups, certified within %.1e of the optimum\n", model.groups().size(),
+              model.certificate().gap + model.certificate().bound);
 }

@@ -68,7 +68,7 @@ std::vector<std::string> small_files() {
   models.push_back(small_model("0.2max", "linear gauss:1@f1"));
   models.push_back(small_model(0, "poly:2:1"));
   calibrate_small(models.back(), Calibration::Kind::platt);
-  models.push_back(extend(models[0], small_data(1, "new"), {.threads = 1}));
+  models.push_back(fit_extension(models[0], small_data(1, "new"), {}, 1));
   calibrate_small(models.back(), Calibration::Kind::isotonic);
   models.push_back(small_model(0, "linear", "cmtl"));
   models.push_back(small_model(0, "linear gauss:1", "coclus", Mapping::kernels(3)));

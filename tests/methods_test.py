@@ -350,11 +350,11 @@ def test_clusters_that_nothing_proves_are_listed(data):
     for method, says in (("cmtl", "the clusters, which are read off the weights"), ("whom", "the clusters, for which the weights are optimal"),
                          ("coclus", "the clusters, which are read off the weights")):
         train(data, method, "--parameters", "clusters=2")
-        assert data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"] == [says]
+        assert says in data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"]
         set_groups(path, [0, 1, 2, 2])
         assert "there are 3 groups, more than the 2 of the settings" in data("verify", "m.h5", "d.csv", code=1).err
     train(data, "flexclus")
-    assert data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"] == []
+    assert "clusters" not in str(data("verify", "m.h5", "d.csv", "--json").json["taken_from_model"])
 
 
 @pytest.mark.parametrize("method", LINEAR)

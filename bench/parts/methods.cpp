@@ -40,7 +40,7 @@ Report time_fits(const Options& options) {
     const Dataset data = work.load();
     // Methods of a family have the same problem; pooled has one task with all samples.
     const auto prepare_for = [&](const std::string& name) {
-      return prepare_method(data, settings_of(work, method_named(name)), {}, threads);
+      return prepare_method(data, settings_of(work, *MethodRef(name)), {}, threads);
     };
     const MethodProblem kernel = prepare_for("coterie"), linear = prepare_for("cmtl"),
                         pool = prepare_for("pooled");

@@ -179,7 +179,7 @@ std::vector<Index> labels_of(const Vector& values) {
 double index_of(const Model& model, const PlantedWeights& truth) {
   const Index T = std::ssize(model.tasks);
   if (truth.of_feature.empty())
-    return adjusted_rand_index(labels_of(model.groups, T), truth.cluster);
+    return adjusted_rand_index(labels_of(model.groups(), T), truth.cluster);
   if (model.settings.method != "flexclus") return undefined;
   double sum = 0;
   for (std::size_t j = 0; j < truth.of_feature.size(); ++j) {

@@ -2,7 +2,7 @@
 #pragma once
 
 // The front door: nouns and verbs.
-#include "coterie/data/dataset.hpp"      // Dataset, Samples, make_dataset, cast_into_tasks
+#include "coterie/data/dataset.hpp"      // Dataset, Samples, cast_into_tasks
 #include "coterie/front/extend.hpp"      // extend: new tasks against a fitted model
 #include "coterie/front/files.hpp"       // read_dataset, read_rows, save, load
 #include "coterie/front/journals.hpp"    // SearchJournal, PathJournal: runs that can be interrupted
@@ -18,6 +18,7 @@
 
 // Studies: plans, cells, the resumable runner, tables.
 #include "coterie/experiment/experiment.hpp"  // run_experiment: Experiment
+#include "coterie/experiment/statistics.hpp"  // study_statistics: ranks and differences
 #include "coterie/experiment/tables.hpp"      // write_tables
 
 // Data to try things on, and data as files.
@@ -40,7 +41,9 @@
 #include "coterie/report/critical_difference.hpp"
 #include "coterie/report/dendrogram.hpp"
 #include "coterie/report/heat_map.hpp"
+#include "coterie/report/score_plot.hpp"
 #include "coterie/report/weight_paths.hpp"
+#include "coterie/report/weight_plane.hpp"
 
 // For experts: the solver on given Gram matrices (fit), and what searches are made of.
 #include "coterie/kernel/gram.hpp"      // compute_grams

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include "coterie/baseline/random_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/spectrum.hpp"
 
 namespace coterie {
@@ -49,8 +49,9 @@ std::vector<Case> cases() {
 }
 
 // tr W' Sigma^-1 W of the definition.
-double cost(const Matrix& W, const Eigen::MatrixXd& Sigma) {
-  const Eigen::MatrixXd solved = Sigma.ldlt().solve(Eigen::MatrixXd(W));
+double cost(const Matrix& W, Eigen::MatrixXd Sigma) {
+  EXPECT_TRUE(cholesky(Sigma));
+  const Eigen::MatrixXd solved = cholesky_solve(Sigma, Eigen::MatrixXd(W));
   return W.cwiseProduct(solved).sum();
 }
 
@@ -269,7 +270,8 @@ TEST(Cmtl, OneClusterWithTheSquareLossIsAClosedForm) {
         H(t * (d + 1) + j, s * (d + 1) + j) +=
             2 * lambda * ((mean - within) / static_cast<double>(T) + (s == t ? within : 0));
   }
-  const Vector exact = H.ldlt().solve(right);
+  ASSERT_TRUE(cholesky(H));
+  const Vector exact = cholesky_solve(H, right);
   for (Index t = 0; t < T; ++t)
     EXPECT_LE((fit.W.row(t).transpose() - exact.segment(t * (d + 1), d)).norm(), 1e-5);
   EXPECT_EQ(fit.clusters.size(), 1);

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <map>
 
 #include "coterie/baseline/clustered_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
+#include "coterie/math/dense.hpp"
 #include "coterie/math/spectrum.hpp"
 
 namespace coterie {
@@ -235,7 +235,8 @@ TEST(Coclus, WithoutRankIsALinearSystem) {
       right.segment(t * (d + 1), d + 1) += problem.c[t][i] * problem.y[t][i] * x;
     }
   }
-  const Vector solution = A.ldlt().solve(right);
+  ASSERT_TRUE(cholesky(A));
+  const Vector solution = cholesky_solve(A, right);
   const LinearFit fit = fit_coclus(problem, p, {1e-13, 1000, 1});
   for (Index t = 0; t < T; ++t) {
     EXPECT_LE((fit.W.row(t).transpose() - solution.segment(t * (d + 1), d)).norm(), 1e-5);

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "coterie/baseline/random_linear.hpp"
 #include "coterie/baseline/ridge.hpp"
 #include "coterie/math/accelerated.hpp"
 #include "coterie/math/anderson.hpp"
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 namespace {
@@ -114,7 +114,8 @@ TEST(Linear, RidgeOfTheSquareLossIsAClosedForm) {
     Eigen::MatrixXd H = A.transpose() * problem.c[k].asDiagonal() * A;
     H.diagonal().head(5).array() += 2 * kappa;
     const Vector right = A.transpose() * problem.c[k].cwiseProduct(problem.y[k]);
-    const Vector exact = H.ldlt().solve(right);
+    ASSERT_TRUE(cholesky(H));
+    const Vector exact = cholesky_solve(H, right);
     EXPECT_LE((fit.W.row(t).transpose() - exact.head(5)).norm(), 1e-5 * exact.norm());
     EXPECT_NEAR(fit.b[t], exact[5], 1e-5);
   }

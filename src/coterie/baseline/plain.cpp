@@ -34,7 +34,11 @@ Dataset pool_tasks(const Dataset& data) {
     y.insert(y.end(), task.y.begin(), task.y.end());
   }
   all.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
-  return {data.X, data.features, {std::move(all)}, {}, Casting::binary, {}};
+  Dataset pooled;
+  pooled.X = data.X;
+  pooled.features = data.features;
+  pooled.tasks = {std::move(all)};
+  return pooled;
 }
 
 }  // namespace coterie

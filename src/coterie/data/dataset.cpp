@@ -143,10 +143,7 @@ void add_rests(const Part& part, const Samples& samples, std::vector<Task>& task
 
 // The name of a class or part within that of a task.
 std::string quoted(const std::string& name) {
-  if (name.find_first_of("|:\"") == name.npos) return name;
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
-  return text + "\"";
+  return name.find_first_of("|:\"") == name.npos ? name : in_quotes(name);
 }
 
 std::string name_of(const TaskId& task, Casting casting, bool in_quotes) {
@@ -290,10 +287,9 @@ Samples make_samples(Matrix X, const std::vector<std::string>& labels,
   return out;
 }
 
-Dataset make_dataset(Matrix X, const std::vector<std::string>& labels,
-                     const std::vector<std::string>& tasks, Casting casting) {
-  return cast_into_tasks(make_samples(std::move(X), labels, tasks), casting);
-}
+Dataset::Dataset(Matrix rows, const std::vector<std::string>& labels,
+                 const std::vector<std::string>& task_of_row, Casting into)
+    : Dataset(cast_into_tasks(make_samples(std::move(rows), labels, task_of_row), into)) {}
 
 void check_dataset(const Dataset& data) {
   if (data.X.rows() == 0) throw InputError("the data has no rows; there is nothing to learn from.");

@@ -48,6 +48,11 @@ enum class Casting { binary, one_vs_one, one_vs_rest };
 
 // Tasks over one matrix of samples: tasks may share rows (pairs of classes do).
 struct Dataset {
+  Dataset() = default;
+  // From numbers and names at hand: a row of X, its label and its task (no tasks: a single one). Features are f1, f2, ..
+  Dataset(Matrix rows, const std::vector<std::string>& labels,
+          const std::vector<std::string>& task_of_row = {}, Casting into = Casting::binary);
+
   Matrix X;
   std::vector<std::string> features;
   std::vector<Task> tasks;
@@ -73,8 +78,6 @@ Dataset cast_into_tasks(Samples samples, Casting casting);
 Samples make_samples(Matrix X, const std::vector<std::string>& labels,
                      const std::vector<std::string>& tasks = {},
                      std::vector<std::string> features = {});
-Dataset make_dataset(Matrix X, const std::vector<std::string>& labels,
-                     const std::vector<std::string>& tasks = {}, Casting casting = Casting::binary);
 
 // Throws InputError unless every task has a name of its own and both classes, and every number is finite.
 void check_dataset(const Dataset& data);

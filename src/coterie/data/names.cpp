@@ -26,6 +26,12 @@ bool label_before(std::string_view a, std::string_view b) {
   return a < b;
 }
 
+std::string in_quotes(std::string_view name) {
+  std::string text(1, '"');
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
+}
+
 std::string list_names(const std::vector<std::string>& names, std::size_t limit) {
   std::string list;
   for (std::size_t i = 0; i < std::min(limit, names.size()); ++i) {

@@ -13,4 +13,7 @@ bool label_before(std::string_view a, std::string_view b);
 // "bus, opel, saab, van"; a list longer than `limit` ends in "..." and the number of names.
 std::string list_names(const std::vector<std::string>& names, std::size_t limit = 10);
 
+// In quotes, those within doubled, as tables have it.
+std::string in_quotes(std::string_view name);
+
 }  // namespace coterie

@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
+
+#include "coterie/math/dense.hpp"
 
 namespace coterie {
 namespace {
@@ -49,7 +50,9 @@ TEST(Planted, SizesSpreadAndClassesLean) {
 double explained(const Matrix& B, const Vector& y) {
   Matrix A(B.rows(), B.cols() + 1);
   A << Vector::Ones(B.rows()), B;
-  const Vector coefficients = (A.transpose() * A).ldlt().solve(A.transpose() * y);
+  Eigen::MatrixXd L = A.transpose() * A;
+  EXPECT_TRUE(cholesky(L));
+  const Vector coefficients = cholesky_solve(L, Vector(A.transpose() * y));
   return 1 - (A * coefficients - y).squaredNorm() / (y.array() - y.mean()).matrix().squaredNorm();
 }
 

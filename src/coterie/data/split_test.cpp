@@ -198,7 +198,7 @@ TEST(Validation, RowsGoToTheTasksTheyBelongTo) {
   Matrix X(4, 1), V(3, 1);
   X << 1, 2, 3, 4;
   V << 5, 6, 7;
-  const Dataset data = make_dataset(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
+  const Dataset data(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
   // One class only, in one of the tasks only.
   const Validated out =
       with_validation(data, make_samples(V, {"yes", "yes", "yes"}, {"b", "b", "b"}));
@@ -221,13 +221,12 @@ TEST(Validation, ClassesOfManyTasks) {
       one = {"p"};
     }
     const Samples row = make_samples(Matrix::Constant(1, 1, 9.0), {"y"}, one);
-    const Dataset pairs = make_dataset(X, labels, tasks, Casting::one_vs_one);  // x|y, x|z, y|z
+    const Dataset pairs(X, labels, tasks, Casting::one_vs_one);  // x|y, x|z, y|z
     const Validated of_pairs = with_validation(pairs, row);
     EXPECT_EQ(of_pairs.split.rest, (std::vector<std::vector<Index>>{{4}, {}, {4}}));
     EXPECT_EQ(of_pairs.data.tasks[0].y[4], 1);
     EXPECT_EQ(of_pairs.data.tasks[2].y[4], -1);
-    const Validated rests =
-        with_validation(make_dataset(X, labels, tasks, Casting::one_vs_rest), row);
+    const Validated rests = with_validation(Dataset(X, labels, tasks, Casting::one_vs_rest), row);
     EXPECT_EQ(rests.split.rest, (std::vector<std::vector<Index>>{{6}, {6}, {6}}));
     EXPECT_EQ(rests.data.tasks[0].y[6], -1);
     EXPECT_EQ(rests.data.tasks[1].y[6], 1);
@@ -237,7 +236,7 @@ TEST(Validation, ClassesOfManyTasks) {
 TEST(Validation, SaysWhatIsWrong) {
   Matrix X(4, 1);
   X << 1, 2, 3, 4;
-  const Dataset data = make_dataset(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
+  const Dataset data(X, {"no", "yes", "no", "yes"}, {"a", "a", "b", "b"});
   const auto message = [&](const Samples& rows) -> std::string {
     try {
       with_validation(data, rows);

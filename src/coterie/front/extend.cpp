@@ -10,25 +10,23 @@ namespace coterie {
 
 namespace {
 
-// The settings with what the run allows.
-ExtendSettings within(const Run& run, const Model& model, const Dataset& data,
-                      ExtendSettings settings, double share) {
-  settings.threads = run.threads;
+// Bytes that the run leaves for kernel values.
+double memory_for_kernels(const Run& run, const Model& model, const Dataset& data,
+                          const ExtendSettings& settings) {
   const double budget = memory_budget(run);
-  const MemoryPlan plan = plan_extension(model, data, settings, budget);
+  const MemoryPlan plan = plan_extension(model, data, settings, run.threads, budget);
   if (run.kept) run.kept(plan.keeps_all());
   if (!plan.keeps_all() && run.note) run.note(room_text(plan, budget));
-  settings.memory = share * plan.kernels;
-  return settings;
+  return plan.kernels;
 }
 
 }  // namespace
 
 Model extend(const Model& model, Dataset data, const ExtendSettings& settings, const Run& run) {
   const ProgressCallback progress = watched(run);
-  const ExtendSettings how = within(run, model, data, settings, 1);
+  const double memory = memory_for_kernels(run, model, data, settings);
   if (run.phase) run.phase(Work::fitting);
-  return extend(model, std::move(data), how, progress);
+  return fit_extension(model, std::move(data), settings, run.threads, progress, memory);
 }
 
 std::optional<Model> calibrate_added(Model extended, const Model& model, const Dataset& data,
@@ -36,7 +34,7 @@ std::optional<Model> calibrate_added(Model extended, const Model& model, const D
                                      const CalibrationSettings& calibration, const Run& run) {
   Run quiet = run;  // the fit has told it
   quiet.note = {};
-  const ExtendSettings how = within(quiet, model, data, settings, 0.5);
+  const double memory = 0.5 * memory_for_kernels(quiet, model, data, settings);
   if (run.phase) run.phase(Work::calibrating);
   const std::vector<Split> splits = fold_tasks(data, calibration.folds, calibration.seed);
   std::vector<Vector> scores;
@@ -46,11 +44,11 @@ std::optional<Model> calibrate_added(Model extended, const Model& model, const D
   const auto go_on = [&] { return !run.share || run.share(done, std::ssize(splits)); };
   const Index old = std::ssize(model.tasks);
   for (const Split& split : splits) {
-    const Model part =
-        extend(model, subset(data, split.train), how, [&](const Progress&) { return go_on(); });
+    const Model part = fit_extension(
+        model, subset(data, split.train), settings, run.threads,
+        [&](const Progress&) { return go_on(); }, memory);
     ++done;
-    if (part.extensions.back().certificate.status == to_string(Status::stopped) || !go_on())
-      return {};
+    if (part.extensions.back().certificate.status == Status::stopped || !go_on()) return {};
     for (std::size_t t = 0; t < scores.size(); ++t) {
       std::vector<Index> rows;
       for (const Index i : split.rest[t])

@@ -8,9 +8,10 @@
 
 namespace coterie {
 
-// As extend of model/extend.hpp, with the threads, the memory, the time limit and the progress of `run`. Notes when less than all kernel
-// values are kept. Throws InputError when the budget is too small.
-Model extend(const Model& model, Dataset data, const ExtendSettings& settings, const Run& run);
+// The model with the tasks of `data` behind its own (model/extend.hpp). Notes when less than all kernel values are kept. Throws InputError
+// for data that cannot be added, and when the memory budget is too small.
+Model extend(const Model& model, Dataset data, const ExtendSettings& settings = {},
+             const Run& run = {});
 
 // `extended`, the model that extend made of `model` and `data`, with probabilities for its new tasks: from decision values of their
 // samples by extensions that did not see them. Calibrations of older tasks stay. Nothing when it was stopped.

@@ -42,7 +42,7 @@ TEST(Front, TrainsWhatThePiecesGive) {
 TEST(Front, ATimeLimitStopsAndIsCertified) {
   const Dataset data = planted_data();
   const Model model = train(data, small, {.time_limit_seconds = 0});
-  EXPECT_EQ(model.certificate.status, to_string(Status::stopped));
+  EXPECT_EQ(model.certificate().status, Status::stopped);
   EXPECT_TRUE(verify(model, data).holds());
 }
 
@@ -97,7 +97,7 @@ TEST(Front, ModelsOfThePathAreItsPoints) {
   ASSERT_GE(path.points.size(), 3u);
   for (const std::size_t at : {std::size_t{0}, path.points.size() / 2, path.points.size() - 1}) {
     const Model model = model_at(path.points[at], data, settings);
-    EXPECT_EQ(model.groups, path.points[at].fit.groups);
+    EXPECT_EQ(model.groups(), path.points[at].fit.groups);
     EXPECT_TRUE(verify(model, data).holds());
   }
   // With rows held out, the model is of all rows all the same.
@@ -118,9 +118,9 @@ TEST(Front, ModelsOfThePathFindPairDualsThatWereNotKept) {
   EXPECT_EQ(kept, model_at(point, data, settings));
   point.fit.nu = Matrix(0, 3);
   const Model found = model_at(point, fold, data, settings);
-  EXPECT_EQ(found.groups, kept.groups);
+  EXPECT_EQ(found.groups(), kept.groups());
   EXPECT_TRUE(verify(found, data).holds());
-  EXPECT_EQ(found.certificate.status, to_string(Status::converged));
+  EXPECT_EQ(found.certificate().status, Status::converged);
 }
 
 // Scores on rows of their own are those of models that a user would train on the data and evaluate on them.
@@ -332,7 +332,7 @@ TEST(Front, VerifyKnowsThePartsAndClassesOfTasks) {
     labels.push_back(std::string(1, static_cast<char>('a' + kind)));
     parts.push_back(i % 2 == 0 ? "north" : "south");
   }
-  const Dataset data = make_dataset(X, labels, parts, Casting::one_vs_one);
+  const Dataset data(X, labels, parts, Casting::one_vs_one);
   const Model model = train(data, small);
   EXPECT_TRUE(verify(model, data).holds());
   Model forged = model;
@@ -352,7 +352,7 @@ TEST(Front, DatasetsFromNumbersAtHand) {
   }
   EXPECT_EQ(make_samples(all.X, labels, tasks), all);
   EXPECT_THROW(make_samples(all.X, labels, tasks, {"one"}), InputError);
-  EXPECT_THROW(make_dataset(all.X, {"1"}, tasks), InputError);
+  EXPECT_THROW(Dataset(all.X, {"1"}, tasks), InputError);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ std::string judged_by(const SelectSettings& how) {
 }  // namespace
 
 namespace grid {
-GridText paper_text() { return {"2^-10..2^10", "2^-10..2^10", "1", "cosine"}; }
+GridText paper_text() { return {}; }
 GridText best_text() {
   return {"2^-4..2^10:8", "0,0.01max..1max:5,inf", "1,2,inf", "cosine,variance,tail:4,tail:8"};
 }

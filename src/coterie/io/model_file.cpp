@@ -142,6 +142,7 @@ class InputDescriptor {
 std::string model_to_bytes(const Model& model) {
   try {
     detail::check_model(model);
+    detail::check_scale(model);
   } catch (const InputError& problem) {
     throw InputError(fmt::format("the model cannot be written: {}.", problem.what()));
   }
@@ -163,6 +164,7 @@ Model model_from_bytes(std::string_view bytes, std::string_view name) {
   try {
     Model model = detail::read_arrays(bytes, static_cast<int>(frame.version));
     detail::check_model(model);
+    if (frame.version == kModelVersion) detail::check_scale(model);
     return model;
   } catch (const InputError& problem) {
     std::string_view what = problem.what();  // may quote the file, whatever is in it

@@ -33,6 +33,7 @@ using Stored = std::decay_t<decltype(stored(std::declval<const Value&>()))>;
 
 std::optional<Casting> choice(const std::string& text, Casting) { return casting_from(text); }
 std::optional<Claim> choice(const std::string& text, Claim) { return claim_from(text); }
+std::optional<Status> choice(const std::string& text, Status) { return status_from(text); }
 std::optional<Scaling::Kind> choice(const std::string& text, Scaling::Kind) {
   return scaling_kind_from(text);
 }

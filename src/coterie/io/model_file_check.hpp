@@ -9,4 +9,7 @@ namespace coterie::detail {
 // tasks, kernels what their names say. Throws InputError that says what is wrong, but not where: the caller does.
 void check_model(const Model& model);
 
+// Gaps are relative to the objective, as in all that is written since version 4. Throws like the above.
+void check_scale(const Model& model);
+
 }  // namespace coterie::detail

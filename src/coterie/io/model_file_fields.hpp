@@ -136,11 +136,11 @@ void visit_tasks(Pass& file, AnyModel& model) {
   file.column("/tasks/bias", tasks, &TaskModel::bias, finite);
   file.column("/tasks/objective", tasks, &TaskModel::objective, finite);
   std::vector<Index> group(Pass::reads ? 0 : tasks.size());
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    for (const Index t : model.groups[g])
+  for (std::size_t g = 0; g < model.groups().size(); ++g)
+    for (const Index t : model.groups()[g])
       group[static_cast<std::size_t>(t)] = static_cast<Index>(g);
   file.value("/tasks/group", group, not_negative, std::ssize(tasks));
-  if constexpr (Pass::reads) model.groups = groups_of(group);
+  if constexpr (Pass::reads) model.groups() = groups_of(group);
   visit_functions(file, model);
   const Index shared = tasks.empty() ? 0 : tasks.front().shared.size();
   file.rows("/tasks/shared", tasks, &TaskModel::shared, finite, shared);
@@ -192,7 +192,7 @@ void visit_extensions(Pass& file, AnyModel& model) {
 // Of the training, then of every extension.
 template <typename AnyModel>
 auto certificates_of(AnyModel& model) {
-  std::vector<decltype(&model.certificate)> all = {&model.certificate};
+  std::vector<decltype(&model.certificate())> all = {&model.certificate()};
   for (auto& added : model.extensions) all.push_back(&added.certificate);
   return all;
 }
@@ -209,7 +209,7 @@ void visit_certificates(Pass& file, AnyModel& model) {
   file.column("/certificates/lambda", all, &Certificate::lambda, not_negative_or_inf);
   file.column("/certificates/lambda_max", all, &Certificate::lambda_max, not_negative);
   file.column("/certificates/claim", all, &Certificate::claim, OneOfAFew());
-  file.column("/certificates/status", all, &Certificate::status, Text::words);
+  file.column("/certificates/status", all, &Certificate::status, OneOfAFew());
   file.column("/certificates/outer_steps", all, &Certificate::outer_steps, not_negative);
   file.column("/certificates/complete_graph", all, &Certificate::complete, OneOfAFew());
   const auto edges = file.offsets("/certificates/edge_offsets", all, &Certificate::graph);
@@ -219,7 +219,7 @@ void visit_certificates(Pass& file, AnyModel& model) {
               &Edge::weight);
   const auto rows = file.offsets("/certificates/nu_offsets", all, &Certificate::nu);
   file.joined_rows("/certificates/nu", all, rows, &Certificate::nu, finite,
-                   model.certificate.nu.cols());
+                   model.certificate().nu.cols());
 }
 
 template <typename Pass, typename AnyModel>

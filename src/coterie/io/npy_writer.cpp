@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "coterie/io/byte_output.hpp"
 #include "coterie/io/npy_file.hpp"
@@ -46,44 +47,52 @@ std::vector<std::uint32_t> characters_of(std::string_view utf8) {
   return out;
 }
 
+struct Encoded {
+  std::string type;                 // NumPy's name of it
+  std::vector<std::string> values;  // the bytes of every name
+};
+
+// Names that are all finite numbers as NumPy would write them; else nothing.
+template <typename Number>
+std::optional<Encoded> as_numbers(const std::vector<std::string>& names, const char* type) {
+  Encoded out{type, {}};
+  for (const std::string& name : names) {
+    Number number{};
+    const char* const end = name.data() + name.size();
+    const auto [after, problem] = std::from_chars(name.data(), end, number);
+    if (problem != std::errc{} || after != end || fmt::format("{}", number) != name ||
+        name.ends_with("nan") || name.ends_with("inf"))
+      return {};
+    append(out.values.emplace_back(), std::bit_cast<std::uint64_t>(number), 8);
+  }
+  return out;
+}
+
+Encoded as_text(const std::vector<std::string>& names) {
+  std::size_t longest = 1;
+  std::vector<std::vector<std::uint32_t>> texts;
+  for (const std::string& name : names) {
+    texts.push_back(characters_of(name));
+    longest = std::max(longest, texts.back().size());
+  }
+  Encoded out{fmt::format("<U{}", longest), {}};
+  for (std::vector<std::uint32_t>& text : texts) {
+    text.resize(longest, 0);
+    out.values.emplace_back();
+    for (const std::uint32_t c : text) append(out.values.back(), c, 4);
+  }
+  return out;
+}
+
 // A value for every row: whole numbers, numbers, or texts, whichever keeps the names as they are.
 void write_names(const std::string& path, const std::vector<std::string>& names,
                  const std::vector<Index>& codes) {
-  std::vector<std::string> values;  // the bytes of every name
-  const auto encode = [&](auto number) {
-    values.clear();
-    for (const std::string& name : names) {
-      const char* const end = name.data() + name.size();
-      const auto [after, problem] = std::from_chars(name.data(), end, number);
-      if (problem != std::errc{} || after != end || fmt::format("{}", number) != name) return false;
-      append(values.emplace_back(), std::bit_cast<std::uint64_t>(number), 8);
-    }
-    return true;
-  };
-  std::string descr = "<i8";
-  if (!encode(std::int64_t{})) {
-    descr = "<f8";
-    if (!encode(double{}) || std::ranges::any_of(names, [](const std::string& name) {
-          return name.ends_with("nan") || name.ends_with("inf");
-        })) {
-      std::size_t longest = 1;
-      std::vector<std::vector<std::uint32_t>> texts;
-      for (const std::string& name : names) {
-        texts.push_back(characters_of(name));
-        longest = std::max(longest, texts.back().size());
-      }
-      descr = fmt::format("<U{}", longest);
-      values.clear();
-      for (std::vector<std::uint32_t>& text : texts) {
-        text.resize(longest, 0);
-        values.emplace_back();
-        for (const std::uint32_t c : text) append(values.back(), c, 4);
-      }
-    }
-  }
+  std::optional<Encoded> encoded = as_numbers<std::int64_t>(names, "<i8");
+  if (!encoded) encoded = as_numbers<double>(names, "<f8");
+  if (!encoded) encoded = as_text(names);
   detail::write_bytes(path, [&](const ByteSink& sink) {
-    sink(header(descr, fmt::format("{},", codes.size())));
-    for (const Index code : codes) sink(values[static_cast<std::size_t>(code)]);
+    sink(header(encoded->type, fmt::format("{},", codes.size())));
+    for (const Index code : codes) sink(encoded->values[static_cast<std::size_t>(code)]);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "coterie/data/names.hpp"
 #include "coterie/io/byte_output.hpp"
 #include "coterie/io/text.hpp"
 
@@ -56,10 +57,7 @@ void write_text(const std::string& path, const std::function<void(TextWriter&)>&
 std::string quoted(const std::string& name) {
   const bool plain =
       name.find_first_of(",\"\t;") == std::string::npos && detail::trim(name) == name;
-  if (plain) return name;
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
+  return plain ? name : in_quotes(name);
 }
 
 std::vector<std::string> all_quoted(const std::vector<std::string>& names) {

@@ -157,13 +157,13 @@ void add_tasks(Model& model, const Dataset& scaled, const NewtonResult& fit, dou
 void join_groups(Model& model, Index old) {
   for (Index own = old; own < std::ssize(model.tasks); ++own) {
     const Vector& theta = model.tasks[static_cast<std::size_t>(own)].theta();
-    const auto same = std::ranges::find_if(model.groups, [&](const std::vector<Index>& group) {
+    const auto same = std::ranges::find_if(model.groups(), [&](const std::vector<Index>& group) {
       return model.tasks[static_cast<std::size_t>(group.front())].theta() == theta;
     });
-    if (same != model.groups.end())
+    if (same != model.groups().end())
       same->push_back(own);
     else
-      model.groups.push_back({own});
+      model.groups().push_back({own});
   }
 }
 
@@ -176,18 +176,18 @@ Extension describe_extension(const Model& model, const Dataset& data,
   added.rows = data.X.rows();
   added.tolerance = settings.tolerance;
   added.fingerprint = fingerprint(data);
-  added.certificate.lambda = settings.lambda.value_or(model.certificate.lambda);
+  added.certificate.lambda = settings.lambda.value_or(model.certificate().lambda);
   added.certificate.complete = !settings.links;
   if (settings.links) added.certificate.graph = *settings.links;
   return added;
 }
 
-FitSettings fit_settings_of(const ExtendSettings& settings) {
+FitSettings fit_settings_of(const ExtendSettings& settings, int threads, double memory) {
   FitSettings out;
   out.gap_tolerance = settings.tolerance;
   out.max_outer_steps = settings.max_steps;
-  out.threads = settings.threads;
-  out.memory = settings.memory;
+  out.threads = threads;
+  out.memory = memory;
   return out;
 }
 
@@ -196,7 +196,17 @@ void state_proof(const Proof& proof, Status status, Certificate& out) {
   out.dual = proof.dual;
   out.gap = proof.gap() / proof.primal;
   out.bound = proof.error / proof.primal;
-  out.status = to_string(status);
+  out.status = status;
+}
+
+// The certificate of a version before 4, whose gap is relative to 1 at least, by the rule of today: newer files hold no other.
+void restate(Certificate& proof, double tolerance) {
+  if (proof.scale_floor == 0) return;
+  proof.bound *= proof.scale() / proof.primal;
+  proof.gap = (proof.primal - proof.dual) / proof.primal;
+  proof.scale_floor = 0;
+  if (proof.status == Status::converged && proof.gap + proof.bound > tolerance)
+    proof.status = Status::precision;
 }
 
 // Of merged edges, each takes its share of the pair dual. The certificate is that of the shares.
@@ -258,8 +268,8 @@ void check_extension(const Model& model, const Dataset& data) {
                       name, list_names(model.classes)));
 }
 
-Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
-             const ProgressCallback& progress) {
+Model fit_extension(const Model& model, Dataset data, const ExtendSettings& settings, int threads,
+                    const ProgressCallback& progress, double memory) {
   check_settings(settings);
   check_extension(model, data);
   Extension added = describe_extension(model, data, settings);
@@ -272,7 +282,7 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   Settings cost = model.settings;
   cost.C = settings.C.value_or(model.settings.C);
   const std::vector<Vector> C = sample_costs(data, cost, {});
-  const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), settings.threads);
+  const std::vector<TaskGrams> grams = grams_of(model, data, largest_cost(C), threads);
   check_costs(grams, C, model.kernels, data.tasks);
   const Index old = std::ssize(model.tasks);
   check_penalty(edges, lambda, [&](Index t) {
@@ -283,13 +293,15 @@ Model extend(const Model& model, Dataset data, const ExtendSettings& settings,
   for (const Task& task : data.tasks) y.push_back(task.y);
   const NewtonResult fit = fit_to_anchors(
       {grams, y, C, lambda, anchors.theta, anchors.graph, WeightSet(model.settings.norm)},
-      fit_settings_of(settings), progress);
+      fit_settings_of(settings, threads, memory), progress);
 
   state_proof(fit.proof, fit.status, added.certificate);
   added.certificate.outer_steps = fit.outer_steps;
   added.certificate.nu = Matrix(0, std::ssize(model.kernels));
   if (fit.nu.rows() > 0) share_duals(model, edges, anchors, fit, settings.tolerance, added);
   Model extended = model;
+  restate(extended.certificate(), extended.settings.tolerance);
+  for (Extension& earlier : extended.extensions) restate(earlier.certificate, earlier.tolerance);
   add_tasks(extended, data, fit, cost.C);
   join_groups(extended, old);
   extended.extensions.push_back(std::move(added));

@@ -19,9 +19,6 @@ struct ExtendSettings {
   std::optional<double> C = {};       // of the new tasks, else the model's
   double tolerance = 1e-4;            // relative gap
   Index max_steps = 100;
-  int threads = 0;
-  double memory =
-      std::numeric_limits<double>::infinity();  // bytes for kernel values; changes no bit
   // Edges (t, s) with positive weights that lead to new tasks s, numbered behind those of the model; else all of weight 1.
   std::optional<TaskGraph> links = {};
 };
@@ -31,8 +28,10 @@ struct ExtendSettings {
 void check_extension(const Model& model, const Dataset& data);
 
 // The model with the tasks of `data` (features not scaled) behind its own; a new task that has the weights of an older one belongs to
-// its group. The proof is in the last of the model's extensions.
-Model extend(const Model& model, Dataset data, const ExtendSettings& settings = {},
-             const ProgressCallback& progress = {});
+// its group. The proof is in the last of the model's extensions. `memory`: bytes for kernel values; it changes no bit. The front door to it
+// is extend (front/extend.hpp).
+Model fit_extension(const Model& model, Dataset data, const ExtendSettings& settings = {},
+                    int threads = 0, const ProgressCallback& progress = {},
+                    double memory = std::numeric_limits<double>::infinity());
 
 }  // namespace coterie

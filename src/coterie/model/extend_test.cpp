@@ -274,7 +274,7 @@ std::optional<Case> random_case(std::uint64_t seed, Oddity oddity, const std::st
 
 void expect_sound(const Case& example, const Model& extended, double tolerance) {
   const Extension& added = extended.extensions.back();
-  EXPECT_EQ(added.certificate.status, "converged")
+  EXPECT_EQ(added.certificate.status, Status::converged)
       << "objective " << added.certificate.primal << ", gap " << added.certificate.gap << ", bound "
       << added.certificate.bound << ", tolerance " << tolerance;
   EXPECT_LE(added.certificate.gap, tolerance);
@@ -298,7 +298,7 @@ TEST(Extend, ReachesTheGapOnRandomProblemsAndTheCheckerAgrees) {
     SCOPED_TRACE(example->description);
     const double tolerance = i % 2 ? 1e-8 : 1e-4;
     const Model extended =
-        extend(example->model, example->added, {.tolerance = tolerance, .threads = 1});
+        fit_extension(example->model, example->added, {.tolerance = tolerance}, 1);
     expect_sound(*example, extended, tolerance);
     largest = std::max(largest, extended.extensions.back().certificate.outer_steps);
   }
@@ -313,14 +313,14 @@ TEST(Extend, WithoutSharingEqualsASeparateFit) {
         example->model.settings.normalise != Normalisation::cosine())
       continue;
     SCOPED_TRACE(example->description);
-    const Model extended = extend(example->model, example->added, {.tolerance = 1e-9});
+    const Model extended = fit_extension(example->model, example->added, {.tolerance = 1e-9});
     expect_sound(*example, extended, 1e-9);
     Settings settings = example->model.settings;
     settings.tolerance = 1e-9;
     const Model alone = train(example->added, settings);
     const double stated = extended.extensions[0].certificate.primal;
-    EXPECT_NEAR(stated, alone.certificate.primal, 3e-9 * std::max(1.0, stated));
-    for (const std::vector<Index>& group : extended.groups)
+    EXPECT_NEAR(stated, alone.certificate().primal, 3e-9 * std::max(1.0, stated));
+    for (const std::vector<Index>& group : extended.groups())
       for (std::size_t t = 0; t < extended.tasks.size(); ++t)
         EXPECT_EQ(std::ranges::count(group, static_cast<Index>(t)) == 1,
                   extended.tasks[t].theta() ==
@@ -333,15 +333,16 @@ TEST(Extend, AnInfiniteLambdaGivesTheCommonKernel) {
     const std::optional<Case> example = random_case(seed, Oddity::none, "inf");
     if (!example) continue;
     SCOPED_TRACE(example->description);
-    const Model extended = extend(example->model, example->added, {.tolerance = 1e-8});
+    const Model extended = fit_extension(example->model, example->added, {.tolerance = 1e-8});
     expect_sound(*example, extended, 1e-8);
-    EXPECT_EQ(extended.groups.size(), 1U);
+    EXPECT_EQ(extended.groups().size(), 1U);
     for (const TaskModel& task : extended.tasks) EXPECT_EQ(task.theta(), extended.tasks[0].theta());
     // A number beyond which nothing moves gives the same.
-    const Model strong = extend(example->model, example->added, {.lambda = 1e6, .tolerance = 1e-8});
+    const Model strong =
+        fit_extension(example->model, example->added, {.lambda = 1e6, .tolerance = 1e-8});
     expect_sound(*example, strong, 1e-8);
     EXPECT_EQ(strong.tasks.back().theta(), extended.tasks.back().theta());
-    EXPECT_EQ(strong.groups.size(), 1U);
+    EXPECT_EQ(strong.groups().size(), 1U);
     // Without a link that says so the common kernel is no necessity, and its proof none.
     Model forged = extended;
     forged.extensions[0].certificate.complete = false;
@@ -359,8 +360,9 @@ TEST(Extend, AHugeLambdaLeadsToTheGeometricMedian) {
     if (!example || example->model.settings.norm != 1) continue;
     SCOPED_TRACE(example->description);
     const Model& model = example->model;
-    const double lambda = 1e6 * std::max(1.0, model.certificate.lambda);
-    const Model extended = extend(model, example->added, {.lambda = lambda, .tolerance = 1e-8});
+    const double lambda = 1e6 * std::max(1.0, model.certificate().lambda);
+    const Model extended =
+        fit_extension(model, example->added, {.lambda = lambda, .tolerance = 1e-8});
     expect_sound(*example, extended, 1e-8);
     const Vector& theta = extended.tasks.back().theta();
     for (std::size_t t = model.tasks.size(); t < extended.tasks.size(); ++t)
@@ -376,7 +378,7 @@ TEST(Extend, AHugeLambdaLeadsToTheGeometricMedian) {
       for (double& x : other) x += std::pow(10, random.uniform(-4, 0)) * random.normal();
       EXPECT_GE(sum_of_distances(project_onto_simplex(other)), sum_of_distances(theta) - 1e-6);
     }
-    for (const std::vector<Index>& group : model.groups) {
+    for (const std::vector<Index>& group : model.groups()) {
       if (2 * group.size() <= model.tasks.size()) continue;
       ++majorities;
       EXPECT_EQ(theta, model.tasks[static_cast<std::size_t>(group.front())].theta());
@@ -411,7 +413,7 @@ TEST(Extend, NoWeightsAreBetter) {
     const std::optional<Case> example = random_case(seed, Oddity::none, "0.2max");
     if (!example || example->model.settings.class_weight == ClassWeight::balanced) continue;
     SCOPED_TRACE(example->description);
-    const Model extended = extend(example->model, example->added, {.tolerance = 1e-8});
+    const Model extended = fit_extension(example->model, example->added, {.tolerance = 1e-8});
     const Certificate& proof = extended.extensions[0].certificate;
     if (std::isinf(proof.lambda)) continue;  // a single kernel
     const WeightSet weights(extended.settings.norm);
@@ -446,15 +448,16 @@ TEST(Extend, TasksTakenOutOfAJointFitComeBackToIt) {
     const std::size_t old = problem.data.tasks.size() - 1;
     Model base = joint;
     base.tasks.pop_back();
-    for (std::vector<Index>& group : base.groups) std::erase(group, static_cast<Index>(old));
-    std::erase_if(base.groups, [](const auto& group) { return group.empty(); });
-    const Model extended = extend(base, some_tasks(problem.data, old, 1), {.tolerance = 1e-9});
+    for (std::vector<Index>& group : base.groups()) std::erase(group, static_cast<Index>(old));
+    std::erase_if(base.groups(), [](const auto& group) { return group.empty(); });
+    const Model extended =
+        fit_extension(base, some_tasks(problem.data, old, 1), {.tolerance = 1e-9});
     const Certificate& proof = extended.extensions[0].certificate;
     if (std::isinf(proof.lambda)) continue;  // a single kernel
     double in_joint = joint.tasks.back().objective;
     for (std::size_t t = 0; t < old; ++t)
       in_joint += proof.lambda * (joint.tasks[t].theta() - joint.tasks.back().theta()).norm();
-    EXPECT_NEAR(proof.primal, in_joint, 3e-9 * std::max(1.0, joint.certificate.primal));
+    EXPECT_NEAR(proof.primal, in_joint, 3e-9 * std::max(1.0, joint.certificate().primal));
   }
 }
 
@@ -467,13 +470,13 @@ TEST(Extend, ACopyOfATaskJoinsItsGroup) {
     problem.settings.lambda = "0.05max";
     problem.settings.tolerance = 1e-8;
     const Model model = train(problem.data, problem.settings);
-    if (!(model.certificate.lambda > 0)) continue;  // a single task
+    if (!(model.certificate().lambda > 0)) continue;  // a single task
     Dataset copy = problem.data;
     copy.tasks = {problem.data.tasks.front()};
     copy.tasks[0].name = "copy";
-    const Model extended = extend(model, copy, {.tolerance = 1e-8});
+    const Model extended = fit_extension(model, copy, {.tolerance = 1e-8});
     EXPECT_EQ(extended.tasks.back().theta(), model.tasks.front().theta());
-    EXPECT_EQ(extended.groups.front().back(), std::ssize(model.tasks));
+    EXPECT_EQ(extended.groups().front().back(), std::ssize(model.tasks));
   }
 }
 
@@ -484,11 +487,11 @@ TEST(Extend, AnOrderIsOnlyAnOrder) {
     SCOPED_TRACE(example->description);
     Dataset turned = example->added;
     std::ranges::reverse(turned.tasks);
-    const Model a = extend(example->model, example->added, {.tolerance = 1e-9});
-    const Model b = extend(example->model, turned, {.tolerance = 1e-9});
+    const Model a = fit_extension(example->model, example->added, {.tolerance = 1e-9});
+    const Model b = fit_extension(example->model, turned, {.tolerance = 1e-9});
     const double primal = a.extensions[0].certificate.primal;
     EXPECT_NEAR(primal, b.extensions[0].certificate.primal, 2e-9 * std::max(1.0, primal));
-    EXPECT_EQ(a.groups.size(), b.groups.size());
+    EXPECT_EQ(a.groups().size(), b.groups().size());
     const std::size_t old = example->model.tasks.size();
     const std::size_t count = turned.tasks.size();
     for (std::size_t u = 0; u < count; ++u) {
@@ -503,8 +506,8 @@ TEST(Extend, ThreadsChangeNoBit) {
   for (std::uint64_t seed = 3600; seed < 3606; ++seed) {
     const std::optional<Case> example = random_case(seed, Oddity::unequal_sizes);
     if (!example) continue;
-    EXPECT_TRUE(extend(example->model, example->added, {.threads = 1}) ==
-                extend(example->model, example->added, {.threads = 3}));
+    EXPECT_TRUE(fit_extension(example->model, example->added, {}, 1) ==
+                fit_extension(example->model, example->added, {}, 3));
   }
 }
 
@@ -521,11 +524,11 @@ TEST(Extend, ManyTasksAtOnce) {
     settings.lambda = "0.1max";
     settings.norm = norm;
     example.model = train(example.base, settings);
-    EXPECT_GE(example.model.groups.size(), 10U);
+    EXPECT_GE(example.model.groups().size(), 10U);
     for (const double lambda : {1e-3, 0.1, 10.0, 1e6}) {
       SCOPED_TRACE(testing::Message() << "norm " << norm << ", lambda " << lambda);
       const Model extended =
-          extend(example.model, example.added, {.lambda = lambda, .tolerance = 1e-6});
+          fit_extension(example.model, example.added, {.lambda = lambda, .tolerance = 1e-6});
       expect_sound(example, extended, 1e-6);
     }
   }
@@ -546,7 +549,7 @@ class Planting : public ::testing::Test {
     example_.base = some_tasks(all_, 0, 7);
     example_.added = some_tasks(all_, 7, 1);
     example_.model = train(example_.base, settings);
-    extended_ = extend(example_.model, example_.added, {});
+    extended_ = fit_extension(example_.model, example_.added, {});
   }
 
   Dataset all_;
@@ -573,7 +576,7 @@ TEST_F(Planting, AnExtendedModelCanBeExtended) {
   Case again = example_;
   again.model = extended_;
   again.added = some_tasks(all_, 8, 1);
-  const Model twice = extend(extended_, again.added, {.C = 2, .tolerance = 1e-6});
+  const Model twice = fit_extension(extended_, again.added, {.C = 2, .tolerance = 1e-6});
   expect_sound(again, twice, 1e-6);
   ASSERT_EQ(twice.extensions.size(), 2U);
   EXPECT_EQ(twice.extensions[1].base_tasks, 8);
@@ -584,29 +587,31 @@ TEST_F(Planting, AnExtendedModelCanBeExtended) {
 TEST_F(Planting, LinksChooseTheAnchors) {
   // Linked with one old task, strongly: its kernel. Linked with none: as if alone.
   ExtendSettings settings{.lambda = 1e4, .tolerance = 1e-8, .links = TaskGraph{{2, 7, 0.5}}};
-  const Model linked = extend(example_.model, example_.added, settings);
+  const Model linked = fit_extension(example_.model, example_.added, settings);
   expect_sound(example_, linked, 1e-8);
   EXPECT_EQ(linked.tasks[7].theta(), linked.tasks[2].theta());
-  EXPECT_TRUE(std::ranges::any_of(linked.groups, [](const std::vector<Index>& group) {
+  EXPECT_TRUE(std::ranges::any_of(linked.groups(), [](const std::vector<Index>& group) {
     return group.back() == 7 && std::ranges::find(group, 2) != group.end();
   }));
   settings.lambda = infinity;
-  const Model common = extend(example_.model, example_.added, settings);
+  const Model common = fit_extension(example_.model, example_.added, settings);
   expect_sound(example_, common, 1e-8);
   EXPECT_EQ(common.tasks[7].theta(), linked.tasks[2].theta());
   settings.lambda = 1e4;
   settings.links = TaskGraph{};
-  const Model unlinked = extend(example_.model, example_.added, settings);
+  const Model unlinked = fit_extension(example_.model, example_.added, settings);
   expect_sound(example_, unlinked, 1e-8);
-  const Model alone = extend(example_.model, example_.added, {.lambda = 0, .tolerance = 1e-8});
+  const Model alone =
+      fit_extension(example_.model, example_.added, {.lambda = 0, .tolerance = 1e-8});
   EXPECT_NEAR(unlinked.extensions[0].certificate.primal, alone.extensions[0].certificate.primal,
               1e-7);
 }
 
 TEST_F(Planting, AStoppedFitSaysSoAndItsNumbersHold) {
-  const Model stopped = extend(example_.model, example_.added, {.tolerance = 1e-12},
-                               [](const Progress& progress) { return progress.groups == 0; });
-  EXPECT_EQ(stopped.extensions[0].certificate.status, "stopped");
+  const Model stopped =
+      fit_extension(example_.model, example_.added, {.tolerance = 1e-12}, 0,
+                    [](const Progress& progress) { return progress.groups == 0; });
+  EXPECT_EQ(stopped.extensions[0].certificate.status, Status::stopped);
   for (const std::string& finding : verify_extension(stopped, 0, example_.added).findings)
     ADD_FAILURE() << finding;
 }
@@ -643,7 +648,11 @@ TEST_F(Planting, TheCheckerNoticesEveryFalseProof) {
   expect_noticed([](Model& m) { m.support_vectors.bottomRows(1).array() += 1e-9; },
                  "differs from its row");
   expect_noticed([](Model& m) { m.training_row.back() += 1; }, "another row of the data");
-  expect_noticed([](Model& m) { m.groups = {{0, 1, 2, 3, 4, 5, 6, 7}}; }, "a group are not equal");
+  expect_noticed(
+      [](Model& m) {
+        m.groups() = {{0, 1, 2, 3, 4, 5, 6, 7}};
+      },
+      "a group are not equal");
 }
 
 template <typename F>
@@ -658,7 +667,7 @@ std::string message_of(F&& f) {
 
 TEST_F(Planting, WhatCannotBeAddedIsSaid) {
   const auto message = [&](const Dataset& data, const ExtendSettings& settings = {}) {
-    return message_of([&] { extend(example_.model, data, settings); });
+    return message_of([&] { fit_extension(example_.model, data, settings); });
   };
   EXPECT_EQ(
       message(some_tasks(all_, 3, 1)),
@@ -688,7 +697,7 @@ TEST_F(Planting, WhatCannotBeAddedIsSaid) {
   mixed.tasks[0].negative = "no";
   other = example_.added;
   other.tasks[0].positive = "2";
-  EXPECT_EQ(message_of([&] { extend(mixed, other, {}); }), "no error");
+  EXPECT_EQ(message_of([&] { fit_extension(mixed, other, {}); }), "no error");
 }
 
 }  // namespace

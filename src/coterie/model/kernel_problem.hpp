@@ -48,7 +48,7 @@ struct KernelProblem {
     fitted.fit = fit;
     fitted.lambda = method->lambda.value().value;
     Model model = make_model(prepared, stated, fitted, "");
-    model.certificate.claim = fit.claim;
+    model.certificate().claim = fit.claim;
     return model;
   }
 };

@@ -122,7 +122,7 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
 }
 
 MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
-                          double budget) {
+                          int threads, double budget) {
   Settings cost = model.settings;
   cost.C = settings.C.value_or(cost.C);
   const double tasks = static_cast<double>(data.tasks.size());
@@ -130,13 +130,14 @@ MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendS
   Needs needs{data, model.kernels, largest_cost(sample_costs(data, cost, {}))};
   needs.edges = settings.links ? static_cast<double>(settings.links->size())
                                : tasks * (old + (tasks - 1) / 2);
-  double numbers = static_cast<double>(model.support_vectors.size() + model.certificate.nu.size());
+  double numbers =
+      static_cast<double>(model.support_vectors.size() + model.certificate().nu.size());
   for (const TaskModel& task : model.tasks)
     numbers += numbers_of_support * static_cast<double>(task.expansion().support.size());
   for (const Extension& added : model.extensions)
     numbers += static_cast<double>(added.certificate.nu.size());
   needs.others = number * copies_of_model * numbers;
-  return plan_within(needs, settings.threads, budget);
+  return plan_within(needs, threads, budget);
 }
 
 }  // namespace coterie

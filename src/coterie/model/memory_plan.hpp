@@ -26,7 +26,7 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
 
 // The same for the tasks of `data` beside the model, whose memory is part of the plan.
 MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
-                          double budget);
+                          int threads, double budget);
 
 // That less than all kernel values are kept, in a sentence.
 std::string room_text(const MemoryPlan& plan, double budget);

@@ -271,6 +271,7 @@ Method coclus() {
                               how, start, progress);
           },
       .has_shared = true,
+      .clusters_features = true,
       .convex = never,
       .verify = verify_coclus};
 }
@@ -321,7 +322,7 @@ const std::vector<Method>& methods() {
 
 MethodRef::MethodRef() : method_(&methods().front()) {}
 
-const Method& method_named(std::string_view name) {
+const Method& MethodRef::find(std::string_view name) {
   std::vector<std::string> names;
   for (const Method& method : methods()) {
     if (method.name == name) return method;

@@ -50,9 +50,10 @@ struct Method {
   using FitLinear = LinearFit (*)(const LinearProblem&, const Parameters&, const LinearSettings&,
                                   const LinearStart&, const ProgressCallback&);
   FitLinear fit_linear = nullptr;
-  bool has_shared = false;    // a part of the weights that tasks share
-  bool has_pairs = false;     // duals of all pairs of tasks
-  bool exact_groups = false;  // groups are tasks of equal weights; else a reading of them
+  bool has_shared = false;         // a part of the weights that tasks share
+  bool has_pairs = false;          // duals of all pairs of tasks
+  bool exact_groups = false;       // groups are tasks of equal weights; else a reading of them
+  bool clusters_features = false;  // into as many clusters as the tasks
 
   bool (*convex)(const Parameters&) = nullptr;  // none: always
   // The separate check of a model's certificate, from raw data (model/verify_method.hpp, model/verify_linear.hpp).
@@ -66,7 +67,6 @@ struct Method {
 };
 
 const std::vector<Method>& methods();
-const Method& method_named(std::string_view name);  // throws InputError that lists the names
 
 // One of the methods; without more, the main one.
 class MethodRef {
@@ -76,12 +76,13 @@ class MethodRef {
   MethodRef(const Method& method) : method_(&method) {}
   template <std::convertible_to<std::string_view> Text>
   // NOLINTNEXTLINE(google-explicit-constructor): method = "cmtl"
-  MethodRef(const Text& name) : method_(&method_named(name)) {}
+  MethodRef(const Text& name) : method_(&find(name)) {}
   const Method* operator->() const { return method_; }
   const Method& operator*() const { return *method_; }
   bool operator==(const MethodRef&) const = default;
 
  private:
+  static const Method& find(std::string_view name);  // throws InputError that lists the names
   const Method* method_;
 };
 

@@ -66,9 +66,9 @@ bool Certificate::operator==(const Certificate& o) const {
 
 bool Model::operator==(const Model& o) const {
   return std::tie(settings, features, scaling, kernels, casting, classes, columns, training_row,
-                  training_rows, tasks, groups, certificate, fingerprint, extensions) ==
+                  training_rows, tasks, groups_, certificate_, fingerprint, extensions) ==
              std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting, o.classes, o.columns,
-                      o.training_row, o.training_rows, o.tasks, o.groups, o.certificate,
+                      o.training_row, o.training_rows, o.tasks, o.groups_, o.certificate_,
                       o.fingerprint, o.extensions) &&
          same(divisors, o.divisors) && same(support_vectors, o.support_vectors) && same(map, o.map);
 }
@@ -101,9 +101,9 @@ Model base_of(const Model& model) {
   if (model.extensions.empty()) return base;
   const Index tasks = model.extensions.front().base_tasks;
   base.tasks.resize(static_cast<std::size_t>(tasks));
-  for (std::vector<Index>& group : base.groups)
+  for (std::vector<Index>& group : base.groups())
     std::erase_if(group, [tasks](Index t) { return t >= tasks; });
-  std::erase_if(base.groups, [](const std::vector<Index>& group) { return group.empty(); });
+  std::erase_if(base.groups(), [](const std::vector<Index>& group) { return group.empty(); });
   for (const Extension& extension : model.extensions) base.training_rows -= extension.rows;
   const Index vectors =
       std::ranges::lower_bound(base.training_row, base.training_rows) - base.training_row.begin();

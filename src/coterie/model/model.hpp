@@ -66,7 +66,7 @@ struct Certificate {
   TaskGraph graph;               // the edges, when not complete
   Matrix nu;                     // edges x M; no rows when lambda is 0 or infinite
   Claim claim = Claim::optimum;  // what the gap means
-  std::string status;
+  Status status = Status::converged;
   Index outer_steps = 0;
   double scale() const { return std::max(scale_floor, primal); }
   bool operator==(const Certificate&) const;
@@ -99,11 +99,19 @@ struct Model {
   Index training_rows =
       0;  // of the whole training table; tables of extensions count on, one behind the other
   std::vector<TaskModel> tasks;
-  Groups groups;
-  Certificate certificate;  // of the tasks that were trained first
-  std::string fingerprint;  // of their data
+  std::string fingerprint;  // of the data of the tasks that were trained first
   std::vector<Extension> extensions;
+
+  // What a fit found out: which tasks share their weights, and how near to the optimum those are that were trained first.
+  const Groups& groups() const { return groups_; }
+  const Certificate& certificate() const { return certificate_; }
+  Groups& groups() { return groups_; }
+  Certificate& certificate() { return certificate_; }
   bool operator==(const Model&) const;
+
+ private:
+  Groups groups_;
+  Certificate certificate_;
 };
 
 // Tasks are calibrated one by one: of those that an extension adds, none is.

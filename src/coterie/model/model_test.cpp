@@ -298,8 +298,8 @@ class Checker : public ::testing::Test {
 };
 
 TEST_F(Checker, NoticesEveryFalseProof) {
-  expect_noticed([](Model& m) { m.certificate.primal *= 1.001; }, "the objective is");
-  expect_noticed([](Model& m) { m.certificate.dual -= 0.01; }, "the dual value is");
+  expect_noticed([](Model& m) { m.certificate().primal *= 1.001; }, "the objective is");
+  expect_noticed([](Model& m) { m.certificate().dual -= 0.01; }, "the dual value is");
   expect_noticed([](Model& m) { expansion(m, 0).theta[0] += 0.1; }, "do not add up to 1");
   expect_noticed([](Model& m) { m.tasks[1].bias += 0.5; }, "the objective is");
   expect_noticed([](Model& m) { expansion(m, 0).alpha *= 2; }, "leaves its box");
@@ -308,8 +308,8 @@ TEST_F(Checker, NoticesEveryFalseProof) {
   expect_noticed([](Model& m) { expansion(m, 0).y = -expansion(m, 0).y; }, "has another label");
   expect_noticed([](Model& m) { m.support_vectors(0, 0) += 1e-9; }, "differs from its row");
   expect_noticed([](Model& m) { m.training_row[0] += 1; }, "another row of the data");
-  expect_noticed([](Model& m) { m.certificate.nu *= 100; }, "leaves its ball");
-  expect_noticed([](Model& m) { m.certificate.nu.setZero(); }, "the dual value is");
+  expect_noticed([](Model& m) { m.certificate().nu *= 100; }, "leaves its ball");
+  expect_noticed([](Model& m) { m.certificate().nu.setZero(); }, "the dual value is");
   expect_noticed([](Model& m) { m.settings.tolerance = 1e-14; }, "above the tolerance");
   expect_noticed([](Model& m) { m.divisors[0] = 2; },
                  "the divisor of kernel gauss:1 is 1, not 2 as stated");
@@ -318,9 +318,9 @@ TEST_F(Checker, NoticesEveryFalseProof) {
                  "the divisor of kernel");
   expect_noticed(
       [](Model& m) {
-        m.groups = {{}};
+        m.groups() = {{}};
         for (std::size_t t = 0; t < m.tasks.size(); ++t)
-          m.groups[0].push_back(static_cast<Index>(t));
+          m.groups()[0].push_back(static_cast<Index>(t));
         expansion(m, 1).theta = Vector::Unit(3, 2);
         expansion(m, 0).theta = Vector::Unit(3, 1);
       },

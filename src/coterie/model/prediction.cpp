@@ -40,34 +40,28 @@ Index nameless_part(const Model& model, const std::vector<PartPredictions>& part
 }
 
 // The tasks that score rows of an unknown one.
-std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task) {
+std::vector<Index> tasks_of_new(const Model& model, const NewTask& new_task) {
   const auto fail = [&](const std::string& why) {
-    throw InputError(fmt::format("`new_task` is '{}'; {}", new_task, why));
+    throw InputError(fmt::format("`new_task` is '{}'; {}", text_of(new_task), why));
   };
   std::vector<Index> tasks;
   if (model.casting != Casting::binary)
     fail(fmt::format("it is for binary models, but this one is {}.", to_string(model.casting)));
-  if (new_task == "common") {
+  if (new_task.kind == NewTask::Kind::common) {
     for (std::size_t t = 0; t < model.tasks.size(); ++t) tasks.push_back(static_cast<Index>(t));
-  } else if (new_task.starts_with("group:")) {
-    const std::string number = new_task.substr(6);
-    const Groups groups = listed(model.groups);
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      if (number == fmt::to_string(g + 1)) tasks = groups[g];
-    if (tasks.empty())
-      fail(fmt::format("the model has the groups 1 to {} (see: coterie inspect).",
-                       model.groups.size()));
-  } else if (new_task.starts_with("task:")) {
-    const std::string name = new_task.substr(5);
-    for (const std::vector<Index>& group : model.groups)
+  } else if (new_task.kind == NewTask::Kind::group) {
+    const Groups groups = listed(model.groups());
+    if (new_task.number < 1 || new_task.number > std::ssize(groups))
+      fail(fmt::format("the model has the groups 1 to {} (see: coterie inspect).", groups.size()));
+    tasks = groups[static_cast<std::size_t>(new_task.number - 1)];
+  } else {
+    for (const std::vector<Index>& group : model.groups())
       for (const Index t : group)
-        if (model.tasks[static_cast<std::size_t>(t)].name == name) tasks = group;
+        if (model.tasks[static_cast<std::size_t>(t)].name == new_task.name) tasks = group;
     std::vector<std::string> names;
     for (const TaskModel& task : model.tasks) names.push_back(task.name);
     if (tasks.empty())
       fail(fmt::format("the model does not know that task. It knows: {}.", list_names(names)));
-  } else {
-    fail("it must be group:N, task:NAME or common.");
   }
   const TaskModel& first = model.tasks[static_cast<std::size_t>(tasks.front())];
   for (const Index t : tasks) {
@@ -82,7 +76,8 @@ std::vector<Index> tasks_of_new(const Model& model, const std::string& new_task)
 }
 
 void assign_rows(const Model& model, const Samples& samples, const std::string& source,
-                 const std::string& new_task, Predictions& out) {
+                 const NewTask& new_task, Predictions& out) {
+  const bool is_refused = new_task.kind == NewTask::Kind::refused;
   std::vector<std::string> names;
   for (const PartPredictions& part : out.parts) names.push_back(part.name);
   const std::vector<std::string> known = names;
@@ -95,7 +90,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
   const bool by_name =
       !samples.task.empty() && !(names.size() == 1 && model.tasks.front().part.empty());
   if (!by_name && nameless == std::ssize(names)) {
-    if (new_task.empty())
+    if (is_refused)
       throw InputError(
           fmt::format("{}: there is no task column, but the model has {} tasks ({}). Add a column "
                       "'{}', or name it with `task`.",
@@ -110,7 +105,7 @@ void assign_rows(const Model& model, const Samples& samples, const std::string& 
           samples.tasks[static_cast<std::size_t>(samples.task[static_cast<std::size_t>(i)])];
       p = std::ranges::find(names, name) - names.begin();
       if (p == std::ssize(names)) {
-        if (new_task.empty())
+        if (is_refused)
           throw InputError(fmt::format(
               "{}: row {} has task '{}', which the model does not know. It knows: {}. {} its rows "
               "by "
@@ -192,6 +187,36 @@ void name_labels(const Model& model, PartPredictions& part) {
 
 }  // namespace
 
+std::string text_of(const NewTask& task) {
+  switch (task.kind) {
+    case NewTask::Kind::refused:
+      break;
+    case NewTask::Kind::group:
+      return fmt::format("group:{}", task.number);
+    case NewTask::Kind::task:
+      return "task:" + task.name;
+    case NewTask::Kind::common:
+      return "common";
+  }
+  return "";
+}
+
+bool read_text(std::string_view text, NewTask& task) {
+  constexpr std::string_view group = "group:", name = "task:";
+  Index number = 0;
+  if (text.empty())
+    task = {};
+  else if (text == "common")
+    task = NewTask::common();
+  else if (text.starts_with(name))
+    task = NewTask::like(std::string(text.substr(name.size())));
+  else if (text.starts_with(group) && read_text(text.substr(group.size()), number))
+    task = NewTask::of_group(number);
+  else
+    return false;
+  return true;
+}
+
 const std::string& Predictions::label(Index row) const {
   const auto& [part, position] = place[static_cast<std::size_t>(row)];
   return parts[static_cast<std::size_t>(part)].label[static_cast<std::size_t>(position)];
@@ -214,10 +239,11 @@ double Predictions::probability(Index row) const {
 
 Predictions predict(const Model& model, const Samples& samples, const PredictSettings& settings) {
   const PrecomputedMatrices& cross = settings.precomputed;
-  const std::string& new_task = settings.new_task;
+  const NewTask& new_task = settings.new_task;
   const std::string& source = settings.source;
   check_cross(model, samples, cross);
-  if (!new_task.empty()) tasks_of_new(model, new_task);  // a wrong one is said, needed or not
+  if (new_task.kind != NewTask::Kind::refused)
+    tasks_of_new(model, new_task);  // a wrong one is said, needed or not
   Predictions out;
   out.parts = parts_of(model);
   assign_rows(model, samples, source, new_task, out);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,12 +39,25 @@ struct Predictions {
   double probability(Index row) const;
 };
 
+// Rows of tasks that the model does not know are an error, or scored by the mean decision value of some tasks that it knows, and given the
+// mean of their probabilities if all of these are calibrated.
+struct NewTask {
+  enum class Kind { refused, group, task, common };
+  Kind kind = Kind::refused;
+  Index number = 0;       // of the group, as inspect numbers them
+  std::string name = {};  // of a task, whose group it is
+
+  static NewTask of_group(Index number) { return {Kind::group, number, {}}; }
+  static NewTask like(std::string task) { return {Kind::task, 0, std::move(task)}; }
+  static NewTask common() { return {Kind::common, 0, {}}; }  // all tasks
+  bool operator==(const NewTask&) const = default;
+};
+std::string text_of(const NewTask& task);  // "group:2", "task:NAME", "common"; nothing: refused
+bool read_text(std::string_view text, NewTask& task);  // false for other text
+
 struct PredictSettings {
   PrecomputedMatrices precomputed = {};  // values between the rows and all training rows
-  // Rows of tasks that the model does not know are an error, or scored by the mean decision value of some tasks that it knows, and given
-  // the mean of their probabilities if all of these are calibrated:
-  //   group:N    of group N, as inspect numbers them       task:NAME  of the group of that task       common  of all tasks
-  std::string new_task = {};
+  NewTask new_task = {};
   std::string source = "rows";  // names the data in messages
   int threads = 0;
   std::function<void(Index done, Index pieces)> progress = {};

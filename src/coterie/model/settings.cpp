@@ -112,7 +112,7 @@ bool read_text(std::string_view text, Solver& solver) {
   return read_word(text, {Solver::newton, Solver::published}, solver);
 }
 bool read_text(std::string_view text, MethodRef& method) {
-  method = method_named(text);
+  method = MethodRef(text);
   return true;
 }
 bool read_text(std::string_view text, Parameters& parameters) {

@@ -182,7 +182,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   model.classes = data.classes;
   model.columns = data.columns;
   model.training_rows = data.X.rows();
-  model.groups = fit.groups;
+  model.groups() = fit.groups;
   model.fingerprint = std::move(fingerprint);
 
   std::vector<Index> place(static_cast<std::size_t>(data.X.rows()),
@@ -210,7 +210,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
     model.tasks.push_back(std::move(out));
   }
 
-  Certificate& proof = model.certificate;
+  Certificate& proof = model.certificate();
   proof.primal = fit.primal;
   proof.dual = fit.dual;
   proof.gap = fit.gap;
@@ -223,7 +223,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
     proof.nu = fit.nu;
   else
     proof.nu = Matrix(0, std::ssize(prepared.grams.kernels));
-  proof.status = to_string(fit.status);
+  proof.status = fit.status;
   proof.outer_steps = fit.outer_steps;
   return model;
 }

@@ -78,12 +78,12 @@ LinearTraining prepare_linear(Dataset data, const Settings& settings, const Extr
 Model share_pooled(Model model, const Dataset& tasks) {
   const TaskModel pooled = model.tasks.front();
   model.tasks.clear();
-  model.groups = {{}};
+  model.groups() = {{}};
   for (const Task& task : tasks.tasks) {
     TaskModel copy = pooled;
     static_cast<TaskId&>(copy) = task;
     copy.n = task.size();
-    model.groups.front().push_back(std::ssize(model.tasks));
+    model.groups().front().push_back(std::ssize(model.tasks));
     model.tasks.push_back(std::move(copy));
   }
   model.casting = tasks.casting;
@@ -146,7 +146,7 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
   model.columns = data.columns;
   model.support_vectors = Matrix(0, data.X.cols());
   model.training_rows = data.X.rows();
-  model.groups = fit.clusters;
+  model.groups() = fit.clusters;
   model.fingerprint = std::move(fingerprint);
   const bool mapped = problem.map.rank() > 0;
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
@@ -162,16 +162,16 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
     model.tasks.push_back(std::move(out));
   }
   if (mapped) expand_in_kernels(problem, fit, model);
-  if (mapped && settings.method->exact_groups) model.groups = equal_coefficients(model);
+  if (mapped && settings.method->exact_groups) model.groups() = equal_coefficients(model);
 
-  Certificate& proof = model.certificate;
+  Certificate& proof = model.certificate();
   proof.primal = fit.primal;
   proof.dual = fit.dual;
   proof.gap = fit.gap;
   proof.bound = fit.bound;
   proof.claim = fit.claim;
   proof.nu = fit.nu;
-  proof.status = to_string(fit.status);
+  proof.status = fit.status;
   proof.outer_steps = fit.steps;
   return model;
 }
@@ -269,7 +269,7 @@ Model make_model(const MethodProblem& problem, const Settings& settings, const M
   const Pool* const pool = std::get_if<Pool>(&problem);
   Model model = make_model(pool ? pool->prepared : std::get<Prepared>(problem), settings,
                            *fit.kernel(), std::move(fingerprint));
-  model.certificate.claim = fit.kernel()->fit.claim;
+  model.certificate().claim = fit.kernel()->fit.claim;
   return pool ? share_pooled(std::move(model), pool->tasks) : model;
 }
 

@@ -73,14 +73,14 @@ TEST(TrainMethod, PreparesWhatTheMethodIsToSee) {
     problem.c.push_back(Vector::Constant(task.size(), 1 / static_cast<double>(task.size())));
   }
   const LinearFit fit = fit_cmtl(problem, {.lambda = 0.03, .clusters = 2}, {1e-4, 100, 1});
-  EXPECT_DOUBLE_EQ(model.certificate.primal, fit.primal);
+  EXPECT_DOUBLE_EQ(model.certificate().primal, fit.primal);
   for (Index t = 0; t < 4; ++t) {
     EXPECT_LE((model.tasks[static_cast<std::size_t>(t)].w() - fit.W.row(t).transpose()).norm(),
               1e-12);
     const Vector f = X * fit.W.row(t).transpose();
     EXPECT_LE((decision_values(model, t, data.X) - Vector(f.array() + fit.b[t])).norm(), 1e-10);
   }
-  EXPECT_EQ(model.groups, fit.clusters);
+  EXPECT_EQ(model.groups(), fit.clusters);
   EXPECT_EQ(parameters_of(model.settings).at("lambda"), 0.03);
 }
 
@@ -118,10 +118,10 @@ TEST(TrainMethod, PooledIsOneTaskOfAllSamples) {
   const Dataset data = small_data();
   const Model pooled = train(data, settings_for("pooled"));
   const Model one = train(pool_tasks(data), settings_for("stl"));
-  EXPECT_EQ(pooled.certificate.primal, one.certificate.primal);
+  EXPECT_EQ(pooled.certificate().primal, one.certificate().primal);
   for (Index t = 0; t < 4; ++t)
     EXPECT_EQ(decision_values(pooled, t, data.X), decision_values(one, 0, data.X));
-  EXPECT_EQ(pooled.groups, (Groups{{0, 1, 2, 3}}));
+  EXPECT_EQ(pooled.groups(), (Groups{{0, 1, 2, 3}}));
 }
 
 TEST(TrainMethod, NamesOfTheMainMethodGiveItsModels) {
@@ -175,7 +175,7 @@ TEST(TrainMethod, StoppedFitsStateWhatIsTrue) {
       const Verification check = verify(model, data);
       for (const std::string& finding : check.findings)
         ADD_FAILURE() << method.name << " after " << calls << " calls: " << finding;
-      EXPECT_NEAR(check.primal, model.certificate.primal, 1e-9 * check.primal) << method.name;
+      EXPECT_NEAR(check.primal, model.certificate().primal, 1e-9 * check.primal) << method.name;
     }
     EXPECT_GE(stopped, 2) << method.name;
   }

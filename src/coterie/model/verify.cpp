@@ -102,7 +102,7 @@ struct Sums {
     }
     const double difference = std::abs(static_cast<double>(values.primal) - task.objective);
     const double own = values.primal_error + 4e-16 * static_cast<double>(values.primal);
-    if (!(difference <= stated.bound * stated.scale() + own))
+    if (!(difference <= compared_within(stated, stated.bound * stated.scale(), own)))
       check.findings.push_back(
           fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
                       static_cast<double>(values.primal), task.objective));
@@ -145,7 +145,7 @@ Verification verify_main(const Model& extended, const Dataset& data,
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
   Verification check;
-  const Certificate& stated = model.certificate;
+  const Certificate& stated = model.certificate();
   const std::size_t T = model.tasks.size();
   const std::size_t M = model.kernels.size();
   const Matrix X = scaled(model, data.X);
@@ -224,6 +224,16 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
       "the weights of older tasks, the scaling and the divisors, of which the extension's problem "
       "is made");
   check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
+  check.taken.push_back(fmt::format("the tolerance {} of the extension, and its {} outer steps",
+                                    added.tolerance, proof.outer_steps));
+  check_kernels(model, check);
+  check_support(model, check);
+  list_taken(model, {model.tasks.begin() + old, model.tasks.begin() + old + added.tasks}, check);
+  if (proof.claim != Claim::optimum)
+    check.findings.push_back(fmt::format(
+        "the certificate claims '{}', which an extension cannot give", to_string(proof.claim)));
+  if (proof.lambda_max != 0)
+    check.findings.emplace_back("the certificate states a lambda_max, which an extension has not");
   if (!proof.complete)
     check.taken.push_back(fmt::format("the links, {} of them", proof.graph.size()));
   Sums sums;

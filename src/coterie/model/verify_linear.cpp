@@ -459,9 +459,10 @@ Real add_pulls(Loss loss, const Stated& stated, Index t, const std::vector<Known
 
 void check_loss(const Model& model, Index t, const Known& primal, Verification& check) {
   const TaskModel& task = model.tasks[at(t)];
-  const Certificate& proof = model.certificate;
+  const Certificate& proof = model.certificate();
   const double own = primal.off + 4 * u * small(primal.value);
-  if (!(std::abs(small(primal.value) - task.objective) <= proof.bound * proof.scale() + own))
+  if (!(std::abs(small(primal.value) - task.objective) <=
+        compared_within(proof, proof.bound * proof.scale(), own)))
     check.findings.push_back(fmt::format("the loss of task '{}' is {:.10g}, not {:.10g} as stated",
                                          task.name, small(primal.value), task.objective));
 }
@@ -831,41 +832,6 @@ Charge charge_coclus(const Parameters& p, const Stated& stated, const Table& Z) 
   return charge;
 }
 
-// There is no dual value: the gap alone is compared, by the rules of compare() (model/verify_sums.hpp).
-void compare_stationary(const Certificate& stated, double tolerance, Real primal, Real lower,
-                        double error, Verification& check) {
-  check.primal = small(primal);
-  check.dual = -std::numeric_limits<double>::infinity();
-  check.gap = small((primal - lower) / primal);
-  check.bound = error / check.primal + 8 * u;
-  check.primal_difference = std::abs(check.primal - stated.primal) / check.primal;
-  const double allowed = stated.bound + check.bound;
-  const auto find = [&](bool wrong, const std::string& what) {
-    if (wrong) check.findings.push_back(what);
-  };
-  find(!(check.primal_difference <= allowed),
-       fmt::format("the objective is {:.10g}, not {:.10g} as stated", check.primal, stated.primal));
-  find(stated.dual != check.dual,
-       fmt::format("the dual value {:.10g} is stated, and there is none", stated.dual));
-  find(!(std::abs(check.gap - stated.gap) <= 2 * allowed),
-       fmt::format("a step may still gain {:.3g}, not {:.3g} as stated", check.gap, stated.gap));
-  if (stated.bound > tolerance)
-    check.taken.push_back(fmt::format(
-        "the stated bound {:.1e}, within which the stated values were compared", stated.bound));
-  if (stated.status != "converged") return;
-  find(!(check.gap - check.bound <= tolerance),
-       fmt::format("a step may still gain {:.3g}, above the tolerance {:.3g}", check.gap,
-                   tolerance));
-  find(check.gap - check.bound <= tolerance && !(check.bound <= 2 * tolerance),
-       fmt::format("what a step may still gain, {:.3g}, is known to within {:.3g} only, which is "
-                   "above the tolerance {:.3g}",
-                   check.gap, check.bound, tolerance));
-  find(stated.scale_floor == 0 && !(stated.gap + stated.bound <= tolerance * (1 + 8 * u)),
-       fmt::format("the stated gap {:.3g} and its bound {:.3g} are above the tolerance {:.3g}, "
-                   "though the status is converged",
-                   stated.gap, stated.bound, tolerance));
-}
-
 // The weights of a task as the model states them: of features, or signed coefficients of pivots.
 std::vector<double> stated_weights(const Model& model, const TaskModel& task) {
   if (!model.settings.map.mapped) return {task.w().begin(), task.w().end()};
@@ -879,8 +845,8 @@ std::vector<double> stated_weights(const Model& model, const TaskModel& task) {
 // Those of metag are the tasks of equal weights, no fewer and no more.
 void check_equal_weights(const Model& model, Verification& check) {
   std::map<std::vector<double>, Index> group_of;  // the first that has these weights
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
-    for (const Index t : model.groups[g]) {
+  for (std::size_t g = 0; g < model.groups().size(); ++g)
+    for (const Index t : model.groups()[g]) {
       const TaskModel& task = model.tasks[at(t)];
       const Index own = static_cast<Index>(g);
       if (group_of.emplace(stated_weights(model, task), own).first->second != own)
@@ -904,7 +870,7 @@ void check_shared_values(const Model& model, const Stated& stated, Verification&
       const auto [first, second] = std::minmax(label[at(s)], label[at(t)]);
       std::ranges::replace(label, Index{second}, Index{first});
     }
-  for (const std::vector<Index>& group : model.groups)
+  for (const std::vector<Index>& group : model.groups())
     for (Index t = 0; t < shared.rows(); ++t)
       if ((std::ranges::count(group, t) > 0) != (label[at(t)] == group.front()))
         check.findings.push_back(fmt::format(
@@ -919,22 +885,22 @@ Index most_clusters(const Model& model) {
 }
 void check_number_of_clusters(const Model& model, const char* what, Verification& check) {
   const Index most = most_clusters(model);
-  if (std::ssize(model.groups) > most)
+  if (std::ssize(model.groups()) > most)
     check.findings.push_back(fmt::format("there are {} groups, more than the {} of the settings",
-                                         model.groups.size(), most));
+                                         model.groups().size(), most));
   if (most > 1) check.taken.push_back(fmt::format("the clusters, {}", what));
 }
 
 // Every task is in one group.
 void check_partition(const Model& model, Verification& check) {
   std::vector<int> found(model.tasks.size(), 0);
-  for (const std::vector<Index>& group : model.groups)
+  for (const std::vector<Index>& group : model.groups())
     for (const Index t : group)
       if (t >= 0 && t < std::ssize(found)) ++found[at(t)];
   if (std::ranges::count(found, 1) != std::ssize(found))
     throw InputError("The groups of the model are not a partition of its tasks.");
   check.groups_exact = true;
-  for (const std::vector<Index>& group : model.groups)
+  for (const std::vector<Index>& group : model.groups())
     for (const Index t : group)
       if (stated_weights(model, model.tasks[at(t)]) !=
           stated_weights(model, model.tasks[at(group.front())]))
@@ -945,10 +911,10 @@ void check_partition(const Model& model, Verification& check) {
 constexpr double kOldBound = 1e-7;
 
 Model with_bound(const Model& model, Verification& check) {
-  if (model.certificate.scale_floor == 0) return model;
+  if (model.certificate().scale_floor == 0) return model;
   Model bounded = model;
-  bounded.certificate.bound = kOldBound;
-  bounded.certificate.scale_floor = std::numeric_limits<double>::min();  // none, but an old one
+  bounded.certificate().bound = kOldBound;
+  bounded.certificate().scale_floor = std::numeric_limits<double>::min();  // none, but an old one
   check.taken.push_back(
       fmt::format("that the stated values round by less than {:.0e} of the objective: the model is "
                   "of a version that stated no bound",
@@ -993,18 +959,16 @@ Verification verify_linear(const Model& given, const Dataset& data,
     if (task.C != 1)
       check.findings.push_back(
           fmt::format("task '{}' has C = {}, and {} has no C", task.name, task.C, method.name));
-  if (model.certificate.claim != own.claim)
+  if (model.certificate().claim != own.claim)
     check.findings.push_back(fmt::format("the model claims '{}', which {} cannot give",
-                                         to_string(model.certificate.claim), method.name));
+                                         to_string(model.certificate().claim), method.name));
   const Real primal = losses.primal.value + charge.penalty.value;
   const Real dual = losses.dual.value - charge.conjugate.value;
   const double error = losses.primal.off + losses.dual.off + charge.penalty.off +
                        charge.conjugate.off +
                        moved(charge.conjugate.value, std::sqrt(charge.reach) * losses.Z_off);
-  if (own.claim == Claim::stationary)
-    compare_stationary(model.certificate, model.settings.tolerance, primal, dual, error, check);
-  else
-    compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
+  compare(model.certificate(), model.settings.tolerance, primal, dual, error, check,
+          own.claim != Claim::stationary);
   return check;
 }
 
@@ -1036,7 +1000,7 @@ Verification verify_whom(const Model& model, const Dataset& data,
              check_number_of_clusters(model, "for which the weights are optimal", check);
            },
        .charge = [&](const Stated& stated, const Table& Z,
-                     Verification&) { return charge_whom(p, model.groups, stated, Z); }});
+                     Verification&) { return charge_whom(p, model.groups(), stated, Z); }});
 }
 
 Verification verify_flexclus(const Model& model, const Dataset& data,
@@ -1071,7 +1035,7 @@ Verification verify_metag(const Model& model, const Dataset& data,
       {.clusters = [&](const Stated&, Verification& check) { check_equal_weights(model, check); },
        .charge =
            [&](const Stated& stated, const Table& Z, Verification& check) {
-             return charge_metag(p, stated, Z, model.certificate.nu, check);
+             return charge_metag(p, stated, Z, model.certificate().nu, check);
            }});
 }
 

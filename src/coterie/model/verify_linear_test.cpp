@@ -68,6 +68,16 @@ std::string all_findings(const Verification& check) {
   return fmt::format("{}", fmt::join(check.findings, "; "));
 }
 
+// What is taken of this model, beside what is of every one.
+std::vector<std::string> own_taken(const Verification& check) {
+  std::vector<std::string> own;
+  for (const std::string& text : check.taken)
+    if (!text.starts_with("the stated bound") && !text.starts_with("how the fit was made") &&
+        !text.starts_with("settings that mean nothing"))
+      own.push_back(text);
+  return own;
+}
+
 TEST(VerifyLinear, FindsNothingInSoundModels) {
   std::uint64_t seed = 0;
   for (Settings settings : some_settings())
@@ -81,12 +91,12 @@ TEST(VerifyLinear, FindsNothingInSoundModels) {
       EXPECT_LE(check.gap, 1e-6);
       EXPECT_LE(check.primal_difference, 1e-12);
       EXPECT_LE(check.dual_difference, 1e-10);
-      const Certificate& stated = trained.model.certificate;
-      EXPECT_EQ(stated.status, "converged");
+      const Certificate& stated = trained.model.certificate();
+      EXPECT_EQ(stated.status, Status::converged);
       EXPECT_GT(stated.bound, 0);
       EXPECT_LE(stated.gap + stated.bound, 1e-6);
       EXPECT_LE(check.bound, 1e-8);
-      EXPECT_EQ(check.taken, clusters_of(settings));
+      EXPECT_EQ(own_taken(check), clusters_of(settings));
       EXPECT_TRUE(check.groups_exact || settings.method != "metag");
     }
 }
@@ -105,7 +115,7 @@ TEST(VerifyLinear, ChecksMappedFeatures) {
     EXPECT_LE(check.bound, 1e-6);
     std::vector<std::string> taken = clusters_of(settings);
     taken.insert(taken.begin(), "which rows are the pivots of the map");
-    EXPECT_EQ(check.taken, taken);
+    EXPECT_EQ(own_taken(check), taken);
     Model wrong = trained.model;
     std::get<KernelExpansion>(wrong.tasks[0].function).alpha[0] *= 1.1;
     EXPECT_NE(all_findings(verify(wrong, trained.data)), "");
@@ -124,14 +134,14 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     EXPECT_NE(findings([](Model& m) { weights(m).w[0] += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.tasks[0].bias += 1e-3; }), "");
     EXPECT_NE(findings([](Model& m) { m.tasks[0].objective += 1e-3; }), "");
-    EXPECT_NE(findings([](Model& m) { m.certificate.primal += 1e-3; }), "");
+    EXPECT_NE(findings([](Model& m) { m.certificate().primal += 1e-3; }), "");
     if (settings.method != "coclus") {
-      EXPECT_NE(findings([](Model& m) { m.certificate.dual += 1e-3; }), "");
+      EXPECT_NE(findings([](Model& m) { m.certificate().dual += 1e-3; }), "");
     }
-    const Claim claim = trained.model.certificate.claim;
+    const Claim claim = trained.model.certificate().claim;
     for (const Claim other : {Claim::optimum, Claim::given_clusters, Claim::stationary})
       if (other != claim) {
-        EXPECT_NE(findings([&](Model& m) { m.certificate.claim = other; }), "");
+        EXPECT_NE(findings([&](Model& m) { m.certificate().claim = other; }), "");
       }
     EXPECT_EQ(claim, settings.method == "coclus"                ? Claim::stationary
                      : settings.parameters.contains("restarts") ? Claim::given_clusters
@@ -145,28 +155,28 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     }
     if (settings.method == "coclus") {
       EXPECT_NE(findings([](Model& m) { m.tasks[0].shared[0] += 1e-2; }), "");
-      EXPECT_NE(findings([](Model& m) { m.certificate.gap += 1e-2; }), "");
+      EXPECT_NE(findings([](Model& m) { m.certificate().gap += 1e-2; }), "");
     }
     if (settings.method == "whom") {
       EXPECT_NE(findings([](Model& m) {
-                  m.groups.clear();
-                  for (Index t = 0; t < std::ssize(m.tasks); ++t) m.groups.push_back({t});
+                  m.groups().clear();
+                  for (Index t = 0; t < std::ssize(m.tasks); ++t) m.groups().push_back({t});
                 }),
                 "");
     }
     if (settings.method == "metag") {
-      EXPECT_NE(findings([](Model& m) { m.certificate.nu *= 1.5; }), "");
-      EXPECT_THROW(findings([](Model& m) { m.certificate.nu.conservativeResize(1, 1); }),
+      EXPECT_NE(findings([](Model& m) { m.certificate().nu *= 1.5; }), "");
+      EXPECT_THROW(findings([](Model& m) { m.certificate().nu.conservativeResize(1, 1); }),
                    InputError);
     }
-    EXPECT_THROW(findings([](Model& m) { m.groups.emplace_back(1, 0); }), InputError);
+    EXPECT_THROW(findings([](Model& m) { m.groups().emplace_back(1, 0); }), InputError);
     EXPECT_THROW(findings([](Model& m) { weights(m).w.conservativeResize(1); }), InputError);
     // Less effort than was claimed: the gap is what it is.
     Settings lazy = settings;
     lazy.tolerance = 0.3;
     Trained rough = train(lazy, 3);
     rough.model.settings.tolerance = 1e-9;
-    if (rough.model.certificate.gap > 1e-6) {
+    if (rough.model.certificate().gap > 1e-6) {
       EXPECT_NE(all_findings(verify(rough.model, rough.data)), "");
     }
   }
@@ -176,7 +186,7 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
 TEST(VerifyLinear, RefusesSmallForgeries) {
   for (const Settings& settings : some_settings()) {
     const Trained trained = train(settings, 3);
-    const Certificate& stated = trained.model.certificate;
+    const Certificate& stated = trained.model.certificate();
     const auto findings = [&](const auto& spoil) {
       Model model = trained.model;
       spoil(model);
@@ -185,11 +195,11 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
     const std::string what = described(settings);
     EXPECT_EQ(findings([](Model&) {}), "") << what;
     for (const double part : {1e-6, -1e-6, 1e-9, -1e-9}) {
-      EXPECT_NE(findings([&](Model& m) { m.certificate.primal *= 1 + part; }), "") << what;
+      EXPECT_NE(findings([&](Model& m) { m.certificate().primal *= 1 + part; }), "") << what;
       EXPECT_NE(findings([&](Model& m) { m.tasks[0].objective *= 1 + part; }), "") << what;
-      EXPECT_NE(findings([&](Model& m) { m.certificate.gap += part; }), "") << what;
+      EXPECT_NE(findings([&](Model& m) { m.certificate().gap += part; }), "") << what;
       if (stated.claim != Claim::stationary) {
-        EXPECT_NE(findings([&](Model& m) { m.certificate.dual *= 1 + part; }), "") << what;
+        EXPECT_NE(findings([&](Model& m) { m.certificate().dual *= 1 + part; }), "") << what;
       }
     }
     for (const double nudge : {1e-5, -1e-5}) {  // objectives move by its square
@@ -198,8 +208,8 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
     }
     // A bound that would cover what was changed is above the tolerance, and what it covers is said.
     EXPECT_NE(findings([&](Model& m) {
-                m.certificate.primal *= 1 + 1e-4;
-                m.certificate.bound = 1e-3;
+                m.certificate().primal *= 1 + 1e-4;
+                m.certificate().bound = 1e-3;
               }),
               "")
         << what;
@@ -209,7 +219,7 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
       const double radius = settings.parameters.at("lambda") == 0.001 ? 0.001 : 0.025;
       const double length = stated.nu.row(longest).norm();
       const auto stretched = [&](double to) {
-        return findings([&](Model& m) { m.certificate.nu.row(longest) *= to * radius / length; });
+        return findings([&](Model& m) { m.certificate().nu.row(longest) *= to * radius / length; });
       };
       EXPECT_LE(length, radius);
       EXPECT_NE(stretched(1 + 1e-8).find("a pair dual leaves its ball"), std::string::npos) << what;
@@ -220,7 +230,7 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
 // A model of a version that stated no bound is read as before, and this is said.
 TEST(VerifyLinear, TakesOlderModels) {
   Trained trained = train(some_settings().front(), 3);
-  Certificate& stated = trained.model.certificate;
+  Certificate& stated = trained.model.certificate();
   stated.bound = 0;
   stated.scale_floor = 1;
   const Verification check = verify(trained.model, trained.data);
@@ -245,7 +255,7 @@ TEST(VerifyLinear, TakesBadScales) {
       const Model model = make_model(problem, settings, fit, "");
       const Verification check = verify(model, data);
       EXPECT_EQ(all_findings(check), "") << described(settings);
-      EXPECT_GT(model.certificate.bound, 0);
+      EXPECT_GT(model.certificate().bound, 0);
     }
 }
 

@@ -17,11 +17,11 @@ namespace {
 
 // Tasks of equal weights are one group, whatever the method. Before version 4 this was so only where something tied them.
 void check_groups_apart(const Model& model, Verification& check) {
-  if (model.certificate.scale_floor != 0) return;
-  for (std::size_t g = 0; g < model.groups.size(); ++g)
+  if (model.certificate().scale_floor != 0) return;
+  for (std::size_t g = 0; g < model.groups().size(); ++g)
     for (std::size_t h = 0; h < g; ++h) {
-      const TaskModel& one = model.tasks[static_cast<std::size_t>(model.groups[g].front())];
-      const TaskModel& other = model.tasks[static_cast<std::size_t>(model.groups[h].front())];
+      const TaskModel& one = model.tasks[static_cast<std::size_t>(model.groups()[g].front())];
+      const TaskModel& other = model.tasks[static_cast<std::size_t>(model.groups()[h].front())];
       if (one.theta() != other.theta()) continue;
       check.findings.push_back(
           fmt::format("tasks '{}' and '{}' have equal weights, but are not listed as one group",
@@ -84,8 +84,10 @@ Verification verify_shared(const Model& extended, const Dataset& data,
     g.push_back(values.back().primal);
     const TaskModel& task = model.tasks[t];
     const double own = static_cast<double>(g.back());
-    if (!(std::abs(own - task.objective) <= model.certificate.bound * model.certificate.scale() +
-                                                values.back().primal_error + 1e-12 * own))
+    if (!(std::abs(own - task.objective) <=
+          compared_within(model.certificate(),
+                          model.certificate().bound * model.certificate().scale(),
+                          values.back().primal_error + 1e-12 * own)))
       check.findings.push_back(
           fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
                       own, task.objective));
@@ -116,22 +118,48 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   error += std::abs(shape.power - 1) * error +
            64 * static_cast<double>(std::numeric_limits<long double>::epsilon()) *
                static_cast<double>(T + M) * static_cast<double>(primal);
-  compare(model.certificate, model.settings.tolerance, primal, dual, error, check);
+  compare(model.certificate(), model.settings.tolerance, primal, dual, error, check);
   check_groups(model, check);
   return check;
 }
 
 // What no certificate needs, but the file states.
 void check_other_numbers(const Model& model, const Dataset& data, Verification& check) {
-  if (model.extensions.empty() && model.training_rows != data.X.rows())
-    check.findings.push_back(fmt::format("the training data has {} rows, not {} as stated",
-                                         data.X.rows(), model.training_rows));
+  Index rows = model.training_rows;
+  for (const Extension& added : model.extensions) rows -= added.rows;
+  if (rows != data.X.rows())
+    check.findings.push_back(
+        fmt::format("the training data has {} rows, not {} as stated", data.X.rows(), rows));
   const Method& method = *model.settings.method;
   if (method.is_main()) return;
-  const Certificate& proof = model.certificate;
+  const Certificate& proof = model.certificate();
   if (proof.lambda_max != 0 || (method.is_linear() && proof.lambda != 0))
     check.findings.push_back(fmt::format(
         "the certificate states a lambda or lambda_max, which {} has not", method.name));
+  if (!proof.complete)
+    check.findings.push_back(
+        fmt::format("the certificate states a task graph, which {} has not", method.name));
+  if (method.lambda && model.settings.lambda != *method.lambda)
+    check.findings.push_back(fmt::format("the setting `lambda` is {}, which is not that of {}",
+                                         text_of(model.settings.lambda), method.name));
+}
+
+// Settings that no data can tell: how the fit was made, and those that mean nothing to the method.
+void list_settings(const Model& model, Verification& check) {
+  const Settings& settings = model.settings;
+  const Method& method = *settings.method;
+  check.taken.push_back(
+      fmt::format("how the fit was made: `tolerance` {}, `max_steps` {}, `solver` {}, and its {} "
+                  "outer steps",
+                  settings.tolerance, settings.max_steps, text_of(settings.solver),
+                  model.certificate().outer_steps));
+  std::string names;
+  for (const std::string& name : unused_fields(settings))
+    if (name != "solver" && name != "parameters" && (name != "lambda" || method.is_linear()) &&
+        (name != "norm" || method.is_linear()))
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", member_name(name));
+  if (!names.empty())
+    check.taken.push_back(fmt::format("settings that mean nothing to {}: {}", method.name, names));
 }
 
 }  // namespace
@@ -140,7 +168,7 @@ Verification verify_joint(const Model& model, const Dataset& data,
                           const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   Verification check = verify_main(model, data, precomputed, progress);
   const Method& method = *model.settings.method;
-  const double lambda = model.certificate.lambda;
+  const double lambda = model.certificate().lambda;
   if (method.lambda && lambda != method.lambda->value)
     check.findings.push_back(
         fmt::format("lambda is {:.10g}, which is not that of {}", lambda, method.name));
@@ -154,7 +182,8 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   const Dataset pool = pool_tasks(data);
   Model one = model;
   one.tasks.resize(1);
-  one.groups = {{0}};
+  one.groups() = {{0}};
+  one.casting = pool.casting;
   TaskModel& all = one.tasks.front();
   static_cast<TaskId&>(all) = pool.tasks.front();
   all.n = pool.tasks.front().size();
@@ -166,7 +195,7 @@ Verification verify_pooled(const Model& model, const Dataset& data,
       check.findings.push_back(
           fmt::format("the model of task '{}' is not that of the pool", task.name));
   }
-  if (model.groups.size() != 1 || model.groups.front().size() != model.tasks.size())
+  if (model.groups().size() != 1 || model.groups().front().size() != model.tasks.size())
     check.findings.emplace_back("the tasks of a pool are not one group");
   return check;
 }
@@ -197,13 +226,16 @@ Verification verify(const Model& model, const Dataset& data, const PrecomputedMa
         "The classes of the data are not those of the model; verify needs the training data.");
   Verification check = method.verify(model, data, precomputed, progress);
   check_other_numbers(model, data, check);
-  if (has_calibration(model))
-    check.taken.emplace_back("the numbers that turn scores into probabilities");
+  check_support(model, check);
+  list_settings(model, check);
+  const Index base =
+      model.extensions.empty() ? std::ssize(model.tasks) : model.extensions.front().base_tasks;
+  list_taken(model, {model.tasks.begin(), model.tasks.begin() + base}, check);
   if (method.is_linear()) return check;
   if (!method.is_main()) check_groups_apart(model, check);
-  if (model.certificate.claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
+  if (model.certificate().claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
     check.findings.push_back(fmt::format("the certificate claims '{}', which {} cannot give",
-                                         to_string(model.certificate.claim), method.name));
+                                         to_string(model.certificate().claim), method.name));
   return check;
 }
 

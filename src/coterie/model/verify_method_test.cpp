@@ -24,11 +24,11 @@ Model pooled_model(const Dataset& data, const Settings& settings) {
   Model model = pool.model_of(coterie::fit(pool.at(0), to_gap(tolerance)), "pooled", {}, tolerance);
   const TaskModel all = model.tasks.front();
   model.tasks.clear();
-  model.groups = {{}};
+  model.groups() = {{}};
   for (const Task& task : data.tasks) {
-    model.groups.front().push_back(std::ssize(model.tasks));
+    model.groups().front().push_back(std::ssize(model.tasks));
     model.tasks.push_back(all);
-    model.tasks.back().name = task.name;
+    static_cast<TaskId&>(model.tasks.back()) = task;
     model.tasks.back().n = task.size();
   }
   return model;
@@ -71,7 +71,7 @@ TEST(VerifyMethod, AcceptsSoundModels) {
   for_random_problems(7, [&](const KernelProblem& problem) {
     for (const Named& named : models_of(problem)) {
       SCOPED_TRACE(named.what);
-      if (named.model.certificate.status != "converged") continue;
+      if (named.model.certificate().status != Status::converged) continue;
       const Verification check = verify(named.model, problem.data);
       for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
       EXPECT_TRUE(check.groups_exact);
@@ -123,12 +123,13 @@ TEST(VerifyMethod, FindsWhatWasTamperedWith) {
     });
     expect_found("a bias", "", [](Model& m) { m.tasks[0].bias += 0.1; });
     expect_found("the objective", "the objective is",
-                 [](Model& m) { m.certificate.primal *= 1.001; });
-    expect_found("the dual value", "the dual value", [](Model& m) { m.certificate.dual *= 1.001; });
+                 [](Model& m) { m.certificate().primal *= 1.001; });
+    expect_found("the dual value", "the dual value",
+                 [](Model& m) { m.certificate().dual *= 1.001; });
     expect_found("the objective of a task", "", [](Model& m) { m.tasks[1].objective *= 1.01; });
     expect_found("the claim", "claims", [](Model& m) {
-      m.certificate.claim =
-          m.certificate.claim == Claim::optimum ? Claim::stationary : Claim::optimum;
+      m.certificate().claim =
+          m.certificate().claim == Claim::optimum ? Claim::stationary : Claim::optimum;
     });
     expect_found("a tolerance that was not met", "above the tolerance",
                  [](Model& m) { m.settings.tolerance = -1; });
@@ -172,7 +173,7 @@ TEST(VerifyMethod, FindsTasksThatLeftThePool) {
   model.tasks[1].bias += 0.1;
   EXPECT_TRUE(mentions(verify(model, problem.data), "not that of the pool"));
   model = pooled_model(problem.data, problem.settings);
-  model.groups = {{0}};
+  model.groups() = {{0}};
   EXPECT_TRUE(mentions(verify(model, problem.data), "not one group"));
   Dataset fewer = problem.data;
   fewer.tasks.pop_back();

@@ -32,7 +32,7 @@ struct Grid {
   bool operator==(const Grid&) const = default;
 };
 
-// Lists as users write them. Throws InputError that names the setting, what was found and what is allowed. Either all lambdas are numbers or
+// Lists as users write them; without more, the grid of the paper. Throws InputError that names the setting, what was found and what is allowed. Either all lambdas are numbers or
 // all are shares of lambda_max; 0 and inf go with both.
 struct GridText {
   std::string C = "2^-10..2^10";
