@@ -54,7 +54,7 @@ std::string replace_all(std::string text, const std::string& from, const std::st
 
 // What reads the file of an option; its errors name the option.
 template <typename Read>
-auto read_for(const char* option, Read read) {
+auto read_for(const std::string& option, Read read) {
   try {
     return read();
   } catch (const InputError& error) {

@@ -55,7 +55,7 @@ void fuzz_problem(Bytes bytes) {
     if (fitted.fit.status != Status::converged) return;
     require(fitted.fit.gap + fitted.fit.bound <= problem.settings.tolerance,
             "what has converged has a small gap, rounding included");
-    const Verification check = verify(model, problem.data);
+    const Verification check = verify_training(model, problem.data);
     if (check.findings.empty()) return;
     std::fprintf(stderr, "%s\n", problem.description.c_str());
     for (const std::string& finding : check.findings)

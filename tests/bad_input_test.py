@@ -182,7 +182,7 @@ row("predict-no-task-column", "predict m.h5 bad.csv -o out.csv", "bad.csv: there
 row("predict-missing-feature", "predict m.h5 bad.csv -o out.csv", "bad.csv: no column is called 'f3'",
     files={"bad.csv": GOOD.replace("f3", "g3", 1)})
 row("predict-nan", "predict m.h5 bad.csv -o out.csv", f"bad.csv:4:{start_of(4, 2)}: column 'f2' holds 'nan'", files={"bad.csv": replaced(4, 2, "nan")})
-row("verify-other-data", "verify m.h5 bad.csv", "bad.csv is not the training data of m.h5", files={"bad.csv": replaced(4, 2, "7")})
+row("verify-other-data", "verify m.h5 bad.csv", "bad.csv: this is not the training data of the model", files={"bad.csv": replaced(4, 2, "7")})
 
 # Kernels
 

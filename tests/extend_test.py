@@ -322,7 +322,7 @@ def test_verify_names_the_part_that_the_data_misses(planted):
     planted("extend", "m.h5", "new.csv", "-o", "e.h5")
     lines = (planted.folder / "new.csv").read_text().splitlines(keepends=True)
     planted.write("fewer.csv", "".join(lines[:-1]))
-    assert "fewer.csv is not the data of extension 1 of e.h5" in planted("verify", "e.h5", "fewer.csv", code=2).err
+    assert "fewer.csv: this is not the data of extension 1 of the model" in planted("verify", "e.h5", "fewer.csv", code=2).err
 
 
 # Tasks without data

@@ -417,7 +417,7 @@ def test_verify_refuses_other_data(trained):
     rows[3][0] += 1e-9
     trained.write("e.csv", csv_text(rows))
     result = trained("verify", "m.h5", "e.csv", code=2)
-    assert "error: e.csv is not the training data of m.h5" in result.err and result.out == ""
+    assert "error: e.csv: this is not the training data of the model" in result.err and result.out == ""
 
 
 def forge(path, change):

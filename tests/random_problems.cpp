@@ -58,7 +58,7 @@ Outcome run(const RandomProblem& problem, bool exact) {
     out.steps = fitted.fit.outer_steps;
     out.gap = model.certificate().gap;
     out.bound = model.certificate().bound;
-    const Verification check = verify(model, problem.data, problem.extras.precomputed);
+    const Verification check = verify_training(model, problem.data, problem.extras.precomputed);
     out.disagreement = std::abs(check.gap - out.gap);
     out.findings = check.findings;
     if (exact) out.excess = std::abs(exact_gap(model, problem.data) - out.gap) - out.bound;

@@ -10,11 +10,11 @@
 #include "coterie/front/run.hpp"         // Run: threads, memory, time limit, progress
 #include "coterie/front/select.hpp"      // select: Selection; grid::paper, grid::best
 #include "coterie/front/train.hpp"       // train: Model; calibrate
+#include "coterie/front/verify.hpp"      // verify: the separate check of the certificate
 #include "coterie/model/evaluation.hpp"  // evaluate: Evaluation
 #include "coterie/model/model.hpp"       // Model: tasks, groups, certificate
 #include "coterie/model/prediction.hpp"  // predict: Predictions
 #include "coterie/model/settings.hpp"    // Settings, Lambda, Kernels, ...
-#include "coterie/model/verify.hpp"      // verify: the separate check of the certificate
 
 // Studies: plans, cells, the resumable runner, tables.
 #include "coterie/experiment/experiment.hpp"  // run_experiment: Experiment

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,11 +14,11 @@
 #include "coterie/front/extend.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
+#include "coterie/front/verify.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/predict.hpp"
-#include "coterie/model/verify.hpp"
 
 namespace coterie {
 namespace {
@@ -341,6 +342,62 @@ TEST(Front, VerifyKnowsThePartsAndClassesOfTasks) {
   forged = model;
   std::swap(forged.classes[0], forged.classes[1]);
   EXPECT_THROW(verify(forged, data), InputError);
+}
+
+// The tasks from..to - 1 of planted data.
+Dataset planted_tasks(Index from, Index to) {
+  Dataset data = planted_data();
+  data.tasks = {data.tasks.begin() + from, data.tasks.begin() + to};
+  return data;
+}
+
+std::string refusal(const Model& model, const Dataset& data, const VerifyInputs& inputs = {}) {
+  try {
+    verify(model, data, inputs);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Front, VerifyFindsThePartThatDataBelongsTo) {
+  const Dataset first = planted_tasks(0, 4), added = planted_tasks(4, 6);
+  const Model model = extend(train(first, small), added);
+  EXPECT_FALSE(part_of(model, first).extension);
+  EXPECT_EQ(part_of(model, added).extension, 0u);
+  EXPECT_TRUE(verify(model, first).holds());
+  EXPECT_TRUE(verify(model, added).holds());
+  EXPECT_NE(refusal(model, planted_tasks(3, 5)).find("is of the training, task"),
+            std::string::npos);
+  EXPECT_NE(refusal(model, planted_tasks(0, 3)).find("not the training data of the model"),
+            std::string::npos);
+  EXPECT_NE(refusal(model, planted_tasks(4, 5)).find("not the data of extension 1"),
+            std::string::npos);
+  EXPECT_NE(refusal(model, added, {.task_C = {{}}}).find("have no C of their own"),
+            std::string::npos);
+}
+
+TEST(Front, VerifyComparesWhatIsGiven) {
+  const Dataset data = planted_data(3);
+  Extras extras;
+  extras.task_C = {{data.tasks[1].name, 3}};
+  extras.complete = false;
+  extras.graph = {{0, 1, 2}, {1, 2, 1}};
+  const Model model = train(data, small, {}, extras);
+  const auto taken = [](const Verification& check, const char* what) {
+    return std::ranges::any_of(check.taken,
+                               [&](const std::string& text) { return text.starts_with(what); });
+  };
+  const Verification trusting = verify(model, data);
+  EXPECT_TRUE(trusting.holds() && taken(trusting, "the C of") && taken(trusting, "the task graph"));
+  const Verification all =
+      verify(model, data, {.task_C = extras.task_C, .task_graph = extras.graph});
+  EXPECT_TRUE(all.holds() && !taken(all, "the C of") && !taken(all, "the task graph"));
+  const Verification other_C = verify(model, data, {.task_C = {{{data.tasks[1].name, 4}}}});
+  ASSERT_EQ(other_C.findings.size(), 1u);
+  EXPECT_NE(other_C.findings[0].find("is 4, not 3 as stated"), other_C.findings[0].npos);
+  const TaskGraph other = {{0, 1, 2}, {1, 2, 2}};
+  EXPECT_FALSE(verify(model, data, {.task_graph = other}).holds());
 }
 
 TEST(Front, DatasetsFromNumbersAtHand) {

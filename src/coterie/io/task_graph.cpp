@@ -78,14 +78,18 @@ std::vector<TaskLink> read_task_graph(const std::string& path,
   return links;
 }
 
-TaskGraph read_task_graph(const std::string& path, const Dataset& data) {
-  std::vector<std::string> names;
-  for (const Task& task : data.tasks) names.push_back(task.name);
+TaskGraph as_graph(const std::vector<TaskLink>& links) {
   TaskGraph graph;
-  for (const TaskLink& link : read_task_graph(path, names))
+  for (const TaskLink& link : links)
     if (link.weight > 0)
       graph.push_back({std::min(link.t, link.s), std::max(link.t, link.s), link.weight});
   return graph;
+}
+
+TaskGraph read_task_graph(const std::string& path, const Dataset& data) {
+  std::vector<std::string> names;
+  for (const Task& task : data.tasks) names.push_back(task.name);
+  return as_graph(read_task_graph(path, names));
 }
 
 }  // namespace coterie

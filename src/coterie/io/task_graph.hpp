@@ -18,7 +18,9 @@ struct TaskLink {
 // CSV or TSV with the columns task_a, task_b and, optionally, weight (default 1). A pair may occur once, in either order.
 std::vector<TaskLink> read_task_graph(const std::string& path,
                                       const std::vector<std::string>& task_names);
-// The same over the tasks of the data, as the solver takes it: without pairs of weight 0.
+// As the solver takes it: without pairs of weight 0.
+TaskGraph as_graph(const std::vector<TaskLink>& links);
+// Over the tasks of the data.
 TaskGraph read_task_graph(const std::string& path, const Dataset& data);
 
 }  // namespace coterie

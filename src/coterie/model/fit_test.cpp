@@ -36,7 +36,7 @@ Trained train(const Dataset& data, const Settings& settings, int threads = 1) {
 void expect_proved(const Trained& trained, const Dataset& data, double tolerance) {
   EXPECT_EQ(trained.fitted.fit.status, Status::converged);
   EXPECT_LE(trained.fitted.fit.gap, tolerance);
-  const Verification check = verify(trained.model, data);
+  const Verification check = verify_training(trained.model, data);
   for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
   EXPECT_LE(check.gap, tolerance * (1 + 1e-3));
 }
@@ -222,7 +222,8 @@ TEST(Fit, AWarmStartFromALargerLambdaIsProvedAnew) {
                    {strong.fitted.fit.theta, strong.fitted.fit.alpha, strong.fitted.fit.nu});
     EXPECT_EQ(weak.fit.status, Status::converged);
     problem.settings.lambda = "0.05max";
-    const Verification check = verify(make_model(p, problem.settings, weak, ""), problem.data);
+    const Verification check =
+        verify_training(make_model(p, problem.settings, weak, ""), problem.data);
     for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
   }
 }
@@ -262,7 +263,7 @@ TEST(Fit, PartsOfATaskGraphAreSeparateProblems) {
     const Fitted whole = fit_prepared(prepared, problem.settings, 1);
     EXPECT_EQ(whole.fit.status, Status::converged);
     const Model model = make_model(prepared, problem.settings, whole, "");
-    EXPECT_TRUE(verify(model, problem.data).findings.empty());
+    EXPECT_TRUE(verify_training(model, problem.data).findings.empty());
     double sum = 0;
     for (const auto& [first, weight] : {std::pair{0, 2.0}, std::pair{2, 0.5}}) {
       Dataset half = problem.data;
@@ -325,7 +326,7 @@ TEST(Fit, PublishedAlgorithmDoesNotConvergeAndSaysSo) {
     const Trained trained = train(problem.data, problem.settings);
     const Fit& fit = trained.fitted.fit;
     const Verification check =
-        verify(trained.model, problem.data);  // its gap is a true statement all the same
+        verify_training(trained.model, problem.data);  // its gap is a true statement all the same
     EXPECT_TRUE(check.findings.empty());
     EXPECT_NEAR(check.gap, fit.gap, 1e-9);
     EXPECT_EQ(fit.status == Status::converged, fit.gap <= 1e-4);
@@ -353,7 +354,7 @@ TEST(Fit, StopsWhenTheCallbackSaysSoWithWhatItHas) {
   EXPECT_EQ(fitted.fit.status, Status::stopped);
   EXPECT_EQ(calls, 3);
   const Model model = make_model(prepared, settings, fitted, "");
-  EXPECT_TRUE(verify(model, problem.data).findings.empty());
+  EXPECT_TRUE(verify_training(model, problem.data).findings.empty());
   EXPECT_GT(fitted.fit.gap, 1e-10);
 }
 
@@ -387,7 +388,7 @@ TEST(Fit, StopsAnywhere) {
         EXPECT_LE(fitted.fit.gap, settings.tolerance);
         EXPECT_EQ(fitted.lambda_max, 0);
       }
-      const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
+      const Verification check = verify_training(make_model(prepared, settings, fitted, ""), data);
       for (const std::string& finding : check.findings)
         ADD_FAILURE() << text_of(solver) << " after " << stop << ": " << finding;
     }

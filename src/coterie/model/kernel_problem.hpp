@@ -95,7 +95,7 @@ inline void expect_proved(const KernelProblem& problem, const Fit& fit, const Me
   EXPECT_EQ(fit.status, Status::converged);
   EXPECT_LE(fit.gap, tolerance);
   const Verification check =
-      verify(problem.model_of(fit, method, parameters, tolerance), problem.data);
+      verify_training(problem.model_of(fit, method, parameters, tolerance), problem.data);
   for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
   EXPECT_LE(check.gap, tolerance * (1 + 1e-3) + 1e-11);
 }

@@ -281,13 +281,13 @@ class Checker : public ::testing::Test {
     model_ =
         make_model(prepared, problem_.settings, fit_prepared(prepared, problem_.settings, 1), "");
     ASSERT_GE(model_.tasks.size(), 2U);
-    ASSERT_TRUE(verify(model_, problem_.data).findings.empty());
+    ASSERT_TRUE(verify_training(model_, problem_.data).findings.empty());
   }
 
   void expect_noticed(const std::function<void(Model&)>& change, const std::string& text) const {
     Model changed = model_;
     change(changed);
-    const Verification check = verify(changed, problem_.data);
+    const Verification check = verify_training(changed, problem_.data);
     std::string all;
     for (const std::string& finding : check.findings) all.append(finding).append("; ");
     EXPECT_NE(all.find(text), std::string::npos) << "findings: " << all;
@@ -338,11 +338,12 @@ TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
       const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
       Model model =
           make_model(prepared, problem.settings, fit_prepared(prepared, problem.settings, 1), "");
-      for (const std::string& finding : verify(model, problem.data).findings)
+      for (const std::string& finding : verify_training(model, problem.data).findings)
         ADD_FAILURE() << finding;
       model.scaling.shift[0] += 0.01;
-      EXPECT_NE(verify(model, problem.data).findings.at(0).find("the scaling of feature 'f1'"),
-                std::string::npos);
+      EXPECT_NE(
+          verify_training(model, problem.data).findings.at(0).find("the scaling of feature 'f1'"),
+          std::string::npos);
     }
   }
 }
@@ -350,15 +351,16 @@ TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
 TEST_F(Checker, RejectsOtherData) {
   Dataset fewer = problem_.data;
   fewer.tasks.pop_back();
-  EXPECT_NE(message_of([&] { verify(model_, fewer); }).find("verify needs the training data"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { verify_training(model_, fewer); }).find("verify needs the training data"),
+      std::string::npos);
   Dataset renamed = problem_.data;
   renamed.features[0] = "other";
-  EXPECT_NE(message_of([&] { verify(model_, renamed); }).find("features of the data"),
+  EXPECT_NE(message_of([&] { verify_training(model_, renamed); }).find("features of the data"),
             std::string::npos);
   Dataset moved = problem_.data;
   moved.X.array() += 0.25;
-  EXPECT_FALSE(verify(model_, moved).findings.empty());
+  EXPECT_FALSE(verify_training(model_, moved).findings.empty());
 }
 
 }  // namespace

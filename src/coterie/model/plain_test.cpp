@@ -52,7 +52,8 @@ TEST(Uniform, StopsWithTheBestThatWasProved) {
         problem.at(), to_gap(1e-8), [&](const Progress&) { return --left > 0; }, {}, &workspace);
     EXPECT_EQ(fit.status, Status::stopped);
     EXPECT_LE(fit.gap, 1);  // at least the constant answers
-    const Verification check = verify(problem.model_of(fit, "uniform", {}, 1e-8), problem.data);
+    const Verification check =
+        verify_training(problem.model_of(fit, "uniform", {}, 1e-8), problem.data);
     for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
     // What was stopped midway is not used again.
     expect_same_bits(whole, fit_uniform(problem.at(), to_gap(1e-8), {}, {}, &workspace));

@@ -125,7 +125,7 @@ TEST(Proof, ATinyCostGivesAModelThatPredicts) {
       EXPECT_GE((fitted.fit.alpha[t].array() > 0).count(), 2 * smaller);
     }
     const Model model = make_model(prepared, problem.settings, fitted, "none");
-    EXPECT_TRUE(verify(model, problem.data).holds());
+    EXPECT_TRUE(verify_training(model, problem.data).holds());
   }
 }
 
@@ -141,7 +141,8 @@ TEST(Proof, WhatDoublesCannotDecideIsSaidSo) {
   const Fitted fitted = fit_prepared(prepared, problem.settings, 1);
   EXPECT_EQ(fitted.fit.status, Status::precision);
   const Model model = make_model(prepared, problem.settings, fitted, "none");
-  for (const std::string& finding : verify(model, problem.data).findings)  // of what it states
+  for (const std::string& finding :
+       verify_training(model, problem.data).findings)  // of what it states
     ADD_FAILURE() << finding;
 }
 
@@ -153,7 +154,7 @@ TEST(Proof, StoppedAtOnceIsStillProved) {
       fit_prepared(prepared, problem.settings, 1, [](const Progress&) { return false; });
   EXPECT_EQ(fitted.fit.status, Status::stopped);
   const Model model = make_model(prepared, problem.settings, fitted, "none");
-  const Verification check = verify(model, problem.data);
+  const Verification check = verify_training(model, problem.data);
   for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
 }
 

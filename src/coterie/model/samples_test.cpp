@@ -65,7 +65,7 @@ TEST(ManySamples, TheProofIsOverAllOfThem) {
     const Prepared prepared = prepare(data, settings, {}, 1);
     const Fitted fitted = fit_prepared(prepared, settings, 1);
     EXPECT_EQ(fitted.fit.status, Status::converged);
-    const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
+    const Verification check = verify_training(make_model(prepared, settings, fitted, ""), data);
     for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
     EXPECT_LE(check.gap, settings.tolerance * (1 + 1e-3));
   }
@@ -79,7 +79,7 @@ TEST(ManySamples, AStepLimitStillGivesAProvedBound) {
   const Prepared prepared = prepare(data, settings, {}, 1);
   const Fitted fitted = fit_prepared(prepared, settings, 1);
   EXPECT_EQ(fitted.fit.status, Status::step_limit);
-  const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
+  const Verification check = verify_training(make_model(prepared, settings, fitted, ""), data);
   for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
   EXPECT_NEAR(check.gap, fitted.fit.gap, 1e-7);
 }
@@ -108,7 +108,7 @@ TEST(ManySamples, StoredMatricesGiveTheSameValue) {
     const Fitted fitted = fit_prepared(stored, settings, 1);
     EXPECT_EQ(fitted.fit.status, Status::converged);
     EXPECT_NEAR(fitted.fit.primal, computed.primal, 3e-7 * std::max(1.0, computed.primal));
-    const Verification check = verify(make_model(stored, settings, fitted, ""), data);
+    const Verification check = verify_training(make_model(stored, settings, fitted, ""), data);
     for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
   }
 }
@@ -132,7 +132,7 @@ TEST(ManySamples, FitsThatShareAWorkspaceAreProvedAnew) {
       fitted.fit = fit(problem, {.gap_tolerance = 1e-6, .threads = 1}, {}, start, &workspace);
       EXPECT_EQ(fitted.fit.status, Status::converged);
       settings.lambda = lambda;
-      const Verification check = verify(make_model(prepared, settings, fitted, ""), data);
+      const Verification check = verify_training(make_model(prepared, settings, fitted, ""), data);
       for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
       const Fit cold = fit(problem, {.gap_tolerance = 1e-6, .threads = 1});
       EXPECT_NEAR(fitted.fit.primal, cold.primal, 2e-6 * cold.primal);

@@ -172,7 +172,7 @@ TEST(TrainMethod, StoppedFitsStateWhatIsTrue) {
       if (left > 0) break;
       stopped += fit.status() == Status::stopped;
       const Model model = make_model(problem, settings, fit, "");
-      const Verification check = verify(model, data);
+      const Verification check = verify_training(model, data);
       for (const std::string& finding : check.findings)
         ADD_FAILURE() << method.name << " after " << calls << " calls: " << finding;
       EXPECT_NEAR(check.primal, model.certificate().primal, 1e-9 * check.primal) << method.name;

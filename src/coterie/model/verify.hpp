@@ -28,11 +28,12 @@ struct Verification {
 };
 
 // The certificate of any method's model, by the check of its method. `data` is the raw training data, cast into tasks as in training. Throws
-// InputError when it does not fit the model at all. Of an extended model this checks what was trained first.
+// InputError when it does not fit the model at all. Of an extended model this checks what was trained first. The front door's verify
+// (front/verify.hpp) also finds the part of a model that the data belongs to, and knows the data by its fingerprint.
 using VerifyProgress = std::function<void(Index done, Index samples)>;
-Verification verify(const Model& model, const Dataset& data,
-                    const PrecomputedMatrices& precomputed = {},
-                    const VerifyProgress& progress = {});
+Verification verify_training(const Model& model, const Dataset& data,
+                             const PrecomputedMatrices& precomputed = {},
+                             const VerifyProgress& progress = {});
 
 // The check of the joint problem (1), for methods that are a form of it.
 Verification verify_main(const Model& model, const Dataset& data,

@@ -86,7 +86,7 @@ TEST(VerifyLinear, FindsNothingInSoundModels) {
       settings.class_weight = ++seed % 2 ? ClassWeight::none : ClassWeight::balanced;
       settings.scale = seed % 3 ? Scale::standard : Scale::none;
       const Trained trained = train(settings, seed);
-      const Verification check = verify(trained.model, trained.data);
+      const Verification check = verify_training(trained.model, trained.data);
       EXPECT_EQ(all_findings(check), "") << described(settings);
       EXPECT_LE(check.gap, 1e-6);
       EXPECT_LE(check.primal_difference, 1e-12);
@@ -108,7 +108,7 @@ TEST(VerifyLinear, ChecksMappedFeatures) {
     settings.kernels = "linear gauss:1,4";
     settings.normalise = Normalisation::variance();
     const Trained trained = train(settings, 5);
-    const Verification check = verify(trained.model, trained.data);
+    const Verification check = verify_training(trained.model, trained.data);
     EXPECT_EQ(all_findings(check), "") << described(settings);
     EXPECT_LE(check.primal_difference, 1e-9);
     EXPECT_LE(check.dual_difference, 1e-8);
@@ -118,7 +118,7 @@ TEST(VerifyLinear, ChecksMappedFeatures) {
     EXPECT_EQ(own_taken(check), taken);
     Model wrong = trained.model;
     std::get<KernelExpansion>(wrong.tasks[0].function).alpha[0] *= 1.1;
-    EXPECT_NE(all_findings(verify(wrong, trained.data)), "");
+    EXPECT_NE(all_findings(verify_training(wrong, trained.data)), "");
   }
 }
 
@@ -128,7 +128,7 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     const auto findings = [&](const auto& spoil) {
       Model model = trained.model;
       spoil(model);
-      return all_findings(verify(model, trained.data));
+      return all_findings(verify_training(model, trained.data));
     };
     EXPECT_EQ(findings([](Model&) {}), "");
     EXPECT_NE(findings([](Model& m) { weights(m).w[0] += 1e-3; }), "");
@@ -177,7 +177,7 @@ TEST(VerifyLinear, SeesWhatIsWrong) {
     Trained rough = train(lazy, 3);
     rough.model.settings.tolerance = 1e-9;
     if (rough.model.certificate().gap > 1e-6) {
-      EXPECT_NE(all_findings(verify(rough.model, rough.data)), "");
+      EXPECT_NE(all_findings(verify_training(rough.model, rough.data)), "");
     }
   }
 }
@@ -190,7 +190,7 @@ TEST(VerifyLinear, RefusesSmallForgeries) {
     const auto findings = [&](const auto& spoil) {
       Model model = trained.model;
       spoil(model);
-      return all_findings(verify(model, trained.data));
+      return all_findings(verify_training(model, trained.data));
     };
     const std::string what = described(settings);
     EXPECT_EQ(findings([](Model&) {}), "") << what;
@@ -233,12 +233,12 @@ TEST(VerifyLinear, TakesOlderModels) {
   Certificate& stated = trained.model.certificate();
   stated.bound = 0;
   stated.scale_floor = 1;
-  const Verification check = verify(trained.model, trained.data);
+  const Verification check = verify_training(trained.model, trained.data);
   EXPECT_EQ(all_findings(check), "");
   ASSERT_FALSE(check.taken.empty());
   EXPECT_NE(check.taken[0].find("a version that stated no bound"), std::string::npos);
   stated.primal *= 1 + 1e-6;
-  EXPECT_NE(all_findings(verify(trained.model, trained.data)), "");
+  EXPECT_NE(all_findings(verify_training(trained.model, trained.data)), "");
 }
 
 // Bounds follow the features: what is badly scaled is refused no more than what is not.
@@ -253,7 +253,7 @@ TEST(VerifyLinear, TakesBadScales) {
       const MethodProblem problem = prepare_method(data, settings, {}, 1);
       const MethodFit fit = fit_method(problem, settings, 1);
       const Model model = make_model(problem, settings, fit, "");
-      const Verification check = verify(model, data);
+      const Verification check = verify_training(model, data);
       EXPECT_EQ(all_findings(check), "") << described(settings);
       EXPECT_GT(model.certificate().bound, 0);
     }
@@ -263,7 +263,7 @@ TEST(VerifyLinear, ReportsEverySample) {
   const Trained trained = train(some_settings().front());
   Index calls = 0, samples = 0;
   for (const Task& task : trained.data.tasks) samples += task.size();
-  verify(trained.model, trained.data, {}, [&](Index done, Index all) {
+  verify_training(trained.model, trained.data, {}, [&](Index done, Index all) {
     EXPECT_EQ(done, calls++);
     EXPECT_EQ(all, samples);
   });

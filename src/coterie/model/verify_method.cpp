@@ -218,8 +218,9 @@ Verification verify_pareto(const Model& model, const Dataset& data,
   return verify_shared(model, data, precomputed, progress, {1, power, false});
 }
 
-Verification verify(const Model& model, const Dataset& data, const PrecomputedMatrices& precomputed,
-                    const VerifyProgress& progress) {
+Verification verify_training(const Model& model, const Dataset& data,
+                             const PrecomputedMatrices& precomputed,
+                             const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
   if (data.classes != model.classes)
     throw InputError(

@@ -72,7 +72,7 @@ TEST(VerifyMethod, AcceptsSoundModels) {
     for (const Named& named : models_of(problem)) {
       SCOPED_TRACE(named.what);
       if (named.model.certificate().status != Status::converged) continue;
-      const Verification check = verify(named.model, problem.data);
+      const Verification check = verify_training(named.model, problem.data);
       for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
       EXPECT_TRUE(check.groups_exact);
       EXPECT_LE(check.gap, tolerance * (1 + 1e-3));
@@ -90,7 +90,7 @@ TEST(VerifyMethod, AcceptsAPoolWhoseTasksShareRows) {
   data.tasks.push_back(twin);
   Settings settings;
   settings.kernels = "gauss:1 linear";
-  const Verification check = verify(pooled_model(data, settings), data);
+  const Verification check = verify_training(pooled_model(data, settings), data);
   for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
 }
 
@@ -98,13 +98,13 @@ TEST(VerifyMethod, FindsWhatWasTamperedWith) {
   const KernelProblem problem = sound_problem();
   for (const Named& named : models_of(problem)) {
     SCOPED_TRACE(named.what);
-    ASSERT_TRUE(verify(named.model, problem.data).findings.empty());
+    ASSERT_TRUE(verify_training(named.model, problem.data).findings.empty());
     const auto expect_found = [&](const std::string& what, const std::string& says,
                                   const std::function<void(Model&)>& change) {
       SCOPED_TRACE(what);
       Model model = named.model;
       change(model);
-      const Verification check = verify(model, problem.data);
+      const Verification check = verify_training(model, problem.data);
       EXPECT_TRUE(mentions(check, says)) << (check.findings.empty() ? "" : check.findings.front());
     };
     expect_found("a weight", "", [](Model& m) {
@@ -145,7 +145,7 @@ TEST(VerifyMethod, FindsParametersThatAreNotThoseOfTheFit) {
   const auto findings = [&](Model model, const MethodRef& method, const Parameters& parameters) {
     model.settings.method = method;
     model.settings.parameters = parameters;
-    return verify(model, problem.data);
+    return verify_training(model, problem.data);
   };
   const FitSettings how = to_gap(tolerance);
   const Model tang =
@@ -164,20 +164,20 @@ TEST(VerifyMethod, FindsParametersThatAreNotThoseOfTheFit) {
   EXPECT_FALSE(findings(stl, "mtl", {}).findings.empty());
   Model other_norm = tang;
   other_norm.settings.norm = 2;
-  EXPECT_TRUE(mentions(verify(other_norm, problem.data), "norm 1 only"));
+  EXPECT_TRUE(mentions(verify_training(other_norm, problem.data), "norm 1 only"));
 }
 
 TEST(VerifyMethod, FindsTasksThatLeftThePool) {
   const KernelProblem problem = sound_problem();
   Model model = pooled_model(problem.data, problem.settings);
   model.tasks[1].bias += 0.1;
-  EXPECT_TRUE(mentions(verify(model, problem.data), "not that of the pool"));
+  EXPECT_TRUE(mentions(verify_training(model, problem.data), "not that of the pool"));
   model = pooled_model(problem.data, problem.settings);
   model.groups() = {{0}};
-  EXPECT_TRUE(mentions(verify(model, problem.data), "not one group"));
+  EXPECT_TRUE(mentions(verify_training(model, problem.data), "not one group"));
   Dataset fewer = problem.data;
   fewer.tasks.pop_back();
-  EXPECT_THROW(verify(model, fewer), InputError);
+  EXPECT_THROW(verify_training(model, fewer), InputError);
 }
 
 TEST(VerifyMethod, ReportsEverySample) {
@@ -185,11 +185,11 @@ TEST(VerifyMethod, ReportsEverySample) {
   const Fit fit = fit_tang(problem.at(), 0.5, to_gap(tolerance));
   Index calls = 0;
   Index all = 0;
-  verify(problem.model_of(fit, "tang", {{"share", 0.5}}, tolerance), problem.data, {},
-         [&](Index, Index samples) {
-           ++calls;
-           all = samples;
-         });
+  verify_training(problem.model_of(fit, "tang", {{"share", 0.5}}, tolerance), problem.data, {},
+                  [&](Index, Index samples) {
+                    ++calls;
+                    all = samples;
+                  });
   Index n = 0;
   for (const Task& task : problem.data.tasks) n += task.size();
   EXPECT_EQ(calls, n);

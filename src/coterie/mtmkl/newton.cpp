@@ -613,13 +613,14 @@ class Loop {
       if (!standing_) again(svm_tolerance_);
       if (!x_.counted) count_left_out(TaskSvm::Outside::all);
       Certified proof = certify(false);
-      const double rounding = proof.joined.error / asked();
-      if (rounding > policy.negligible) proof = certify(true);
+      const double rounding = proof.joined.error;
+      if (rounding > policy.negligible * asked()) proof = certify(true);
       const double left_open = proof.joined.error / proof.joined.primal;
       keep(std::move(proof));
       if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal))
         status_ = Status::converged;
-      else if (rounding > (status_ == Status::stalled ? policy.negligible : 1))
+      else if (rounding > (status_ == Status::stalled ? policy.negligible * asked()
+                                                      : std::max(asked(), best_.proof.gap())))
         end_for_rounding(left_open);
     }
     if (share_ == 0)
