@@ -131,7 +131,7 @@ inline WarmStart random_start(Random& random, const KernelProblem& problem) {
   return start;
 }
 
-// J_t at other weights: primal value of the SVM, from nothing.
+// J_t at other weights: primal value of the SVM, from scratch.
 inline double task_value(const KernelProblem& problem, Index t, const Vector& theta) {
   const std::size_t i = static_cast<std::size_t>(t);
   const Vector& y = problem.prepared.set.y[i];

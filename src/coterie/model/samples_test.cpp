@@ -113,7 +113,7 @@ TEST(ManySamples, StoredMatricesGiveTheSameValue) {
   }
 }
 
-// Along lambda and C with one workspace: every fit proved, and as good as one from nothing.
+// Along lambda and C with one workspace: every fit proved, and as good as one from scratch.
 TEST(ManySamples, FitsThatShareAWorkspaceAreProvedAnew) {
   const Dataset data = many_samples(4);
   Settings settings;

@@ -60,7 +60,7 @@ class TaskSvm {
   std::vector<std::pair<double, Index>> violators_;  // slack, sample
 };
 
-// The SVM of all samples at one theta, from nothing; `whole` as in TaskSvm, 0: chosen.
+// The SVM of all samples at one theta, from scratch; `whole` as in TaskSvm, 0: chosen.
 SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y, const Vector& p,
                     const Vector& C, const SvmSettings& settings, Index whole = 0);
 
