@@ -176,7 +176,7 @@ FetchOutcome fetch_items(const FetchOptions& options, const std::vector<FetchIte
     } catch (const DownloadError& error) {
       fail(error.what(), exit_failed);
     } catch (const InputError& error) {
-      fail(error.what(), exit_bad_input);
+      fail(with_options(error.what()), exit_bad_input);
     }
   }
   return outcome;

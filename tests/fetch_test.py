@@ -205,8 +205,8 @@ def test_redirections_without_an_end(coterie, server):
 
 
 def test_redirections_stay_in_the_web(coterie, server):
-    coterie_file = Path(__file__).as_uri()
-    server.answers[ROBOT] = lambda handler: handler.reply(b"", 302, Location=coterie_file)
+    here = Path(__file__).as_uri()
+    server.answers[ROBOT] = lambda handler: handler.reply(b"", 302, Location=here)
     refused(coterie, server, "an address that does not begin with http:// or https://", code=1)
 
 
@@ -413,3 +413,6 @@ def test_raw_files_in_a_folder_and_a_study_of_them(coterie):
     names = {entry["name"]: (entry["rows"], entry["features"], entry["tasks"])
              for entry in coterie("data", "list", "--json", environment={"COTERIE_DATA": "shelf"}).json["data"]}
     assert names["shelf/landmine/data.csv.gz"] == (14820, 9, 29) and names["shelf/vehicle/data.csv.gz"] == (846, 18, 0)
+    study = coterie("experiment", Path(__file__).parent.parent / "experiments/paper.toml", "--quick", "--only", "vehicle 20 % #1 STL", "-o", "study",
+                    environment={"COTERIE_DATA": "shelf"})
+    assert "1 of 1 cell done" in study.out
