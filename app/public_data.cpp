@@ -21,8 +21,7 @@ PublicData robot_data() {
   const std::string folder = uci + "/00194";
   return {"robot",
           {{"data.csv.gz",
-            {{"sensor_readings_24.data", folder,
-              "6e9728dedef8b35e31ba0be11aea85aa53bd248ab33652777df81b95a4cc8c00"}},
+            {{"sensor_readings_24.data", folder, ""}},
             from_lines(label_last(24)),
             "83d9c64d7f9957d69c42b94a1a0c28755cf69dde2b17f5084b3a0a2632dad33e"},
            {"data_4sensors.csv.gz",

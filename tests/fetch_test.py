@@ -27,7 +27,8 @@ needs_data = pytest.mark.skipif(not DATA, reason="COTERIE_DATA is not set: only 
 NAMES = ["robot", "vehicle", "image", "pen", "letter", "landmine", "mnist"]
 MNIST = ["train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"]
 ENVIRONMENT = {"no_proxy": "*", "NO_PROXY": "*", "COTERIE_DATA": ""}
-ROBOT = "/robot/sensor_readings_24.data"
+ROBOT = "/robot/sensor_readings_24.data"  # only its table is checked
+PEN = "/pen/pendigits.tra"  # the raw file is checked
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -95,10 +96,10 @@ def refused(coterie, server, *says, code, name="robot", options=()):
 
 
 def test_another_checksum_keeps_nothing_and_says_what_was_found(coterie, server):
-    body = b"".join(b"%d,%s\r\n" % (i, b",".join([b"0.5"] * 23 + [b"Move-Forward"])) for i in range(3))
-    server.answers[ROBOT] = body
+    body = b" 1,  2\n" * 3
+    server.answers[PEN] = body
     refused(coterie, server, "is not the data that was asked for", f"{len(body)} bytes", hashlib.sha256(body).hexdigest(),
-            "Nothing of it is kept", code=2)
+            "Nothing of it is kept", code=2, name="pen")
 
 
 def test_the_table_is_checked_where_no_checksum_of_the_raw_file_is_known(coterie, server):
@@ -211,10 +212,10 @@ def test_redirections_stay_in_the_web(coterie, server):
 
 
 def test_a_redirection_is_followed(coterie, server):
-    server.answers[ROBOT] = lambda handler: handler.reply(b"", 301, Location="/moved")
+    server.answers[PEN] = lambda handler: handler.reply(b"", 301, Location="/moved")
     server.answers["/moved"] = b"something"
-    refused(coterie, server, hashlib.sha256(b"something").hexdigest(), code=2)
-    assert server.asked == [ROBOT, "/moved"]
+    refused(coterie, server, hashlib.sha256(b"something").hexdigest(), code=2, name="pen")
+    assert server.asked == [PEN, "/moved"]
 
 
 # Usage
