@@ -25,12 +25,13 @@ void add_inspect(CLI::App& program, Action& chosen);
 void add_verify(CLI::App& program, Action& chosen);
 void add_experiment(CLI::App& program, Action& chosen);
 void add_demo(CLI::App& program, Action& chosen);
-void add_data(CLI::App& program, Action& chosen);  // the four below
+void add_data(CLI::App& program, Action& chosen);  // the five below
 
 void add_data_list(CLI::App& data, Action& chosen);
 void add_data_describe(CLI::App& data, Action& chosen);
 void add_data_generate(CLI::App& data, Action& chosen);
 void add_data_convert(CLI::App& data, Action& chosen);
+void add_data_fetch(CLI::App& data, Action& chosen);
 
 // A subcommand whose action is run(options); `options` lives as long as the action.
 template <typename Options>

@@ -152,13 +152,15 @@ void add_data_list(CLI::App& data, Action& chosen) {
 }
 
 void add_data(CLI::App& program, Action& chosen) {
-  CLI::App& data = *program.add_subcommand("data", "List, describe, generate and convert data");
+  CLI::App& data =
+      *program.add_subcommand("data", "List, describe, generate, convert and fetch data");
   data.require_subcommand(1);
   data.footer("Example:\n  coterie data describe digits");
   add_data_list(data, chosen);
   add_data_describe(data, chosen);
   add_data_generate(data, chosen);
   add_data_convert(data, chosen);
+  add_data_fetch(data, chosen);
 }
 
 }  // namespace coterie::app

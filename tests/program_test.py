@@ -18,7 +18,7 @@ import pytest
 from support import csv_text, gzipped, libsvm_text, small_csv, small_rows
 
 COMMANDS = [["train"], ["select"], ["path"], ["predict"], ["evaluate"], ["extend"], ["inspect"], ["stats"], ["verify"], ["demo"], ["data"], ["data", "list"], ["data", "describe"],
-            ["data", "generate"], ["data", "convert"]]
+            ["data", "generate"], ["data", "convert"], ["data", "fetch"]]
 FAST = ["--kernels", "linear gauss:1,4"]
 
 

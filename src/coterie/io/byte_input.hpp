@@ -1,4 +1,4 @@
-// The bytes of a file, plain or gzip (told by its first bytes, not its name). Internal to this room.
+// The bytes of a file, plain or gzip (told by its first bytes, not its name). Internal to this room and the program.
 #pragma once
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-// Files written whole or not at all (atomic_file.hpp), compressed when their name says so. Internal to this room.
+// Files written whole or not at all (atomic_file.hpp), compressed when their name says so. Internal to this room and the program.
 #pragma once
 
 #include <functional>

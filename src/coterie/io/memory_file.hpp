@@ -1,4 +1,4 @@
-// A file in memory, for libraries that want a path. Internal to this room.
+// A file in memory, for libraries that want a path. Internal to this room and the program.
 #pragma once
 
 #include <string>
