@@ -103,7 +103,7 @@ std::string advice(const Extension& added) {
         reached);
   if (proof.status == Status::precision)
     return fmt::format(
-        "rounding errors are too large for this tolerance ({:.1e} of the gap): {}. "
+        "rounding errors are too large for this tolerance ({:.1e} of the objective): {}. "
         "Extend again with a smaller --lambda or a larger --tolerance.",
         proof.bound, reached);
   return fmt::format(

@@ -23,6 +23,7 @@ void write_message(std::string_view text) noexcept {
 
 void guard_standard_streams() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files: writing fails, and says so
   // In this order each gets the lowest free number, which is its own. Standard output cannot be written then: a result that is lost
   // must be an error.
   for (const auto& [descriptor, mode] :

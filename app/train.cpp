@@ -50,10 +50,15 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
     if (cycle > 0) why = fmt::format("{}, going round a cycle of {} steps", why, cycle);
   } else if (proof.status == Status::stalled) {
     why = "the solver found no step that lowers the objective further";
-    what = "Train again with a larger --tolerance, or scale the features (--scale standard).";
+    what = fmt::format("Train again with a larger --tolerance{}.",
+                       model.scaling.kind == Scaling::Kind::none
+                           ? ", or scale the features (--scale standard)"
+                           : "");
   } else if (proof.status == Status::precision) {
-    why = fmt::format("rounding errors are too large for this tolerance ({:.1e} of the gap)",
-                      std::max(proof.bound, coarseness));
+    why = fmt::format(
+        "rounding errors are too large for this tolerance (the numbers of the fit are known to "
+        "{:.1e} of the objective)",
+        std::max(proof.bound, coarseness));
     what = model.settings.method->is_linear() ? kLinearPrecisionAdvice : kPrecisionAdvice;
   }
   if (lambda_changed)

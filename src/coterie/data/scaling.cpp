@@ -10,27 +10,19 @@
 namespace coterie {
 namespace {
 
-// Standard deviations beyond these may have lost digits, because their squares did.
-constexpr double kSmallSpread = 1e-140;
-constexpr double kLargeSpread = 1e150;
-
 bool same(const Vector& a, const Vector& b) { return a.size() == b.size() && a == b; }
 
-// Mean and standard deviation of a column whose squares, or whose sum, leave the numbers: as shares of its largest value, and of its
-// largest distance from the mean.
-std::pair<double, double> spread_of_extremes(ConstMatrixRef X, Index j,
-                                             const std::vector<Index>& rows) {
-  double largest = 0, mean = 0, farthest = 0, squares = 0;
-  const double n = static_cast<double>(rows.size());
-  for (const Index i : rows) largest = std::max(largest, std::abs(X(i, j)));
-  for (const Index i : rows) mean += X(i, j) / largest / n;
-  mean *= largest;
-  for (const Index i : rows) farthest = std::max(farthest, std::abs(X(i, j) - mean));
-  for (const Index i : rows) {
-    const double share = (X(i, j) - mean) / farthest;
-    squares += share * share / n;
-  }
-  return {mean, farthest * std::sqrt(squares)};
+// Mean and standard deviation of every column, in long double: a spread that is small beside the mean loses no digits, and the square of
+// any double is a number there.
+std::pair<Vector, Vector> moments(ConstMatrixRef X, const std::vector<Index>& rows) {
+  using Long = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  const long double n = static_cast<long double>(rows.size());
+  Long mean = Long::Zero(X.cols()), squares = mean;
+  for (const Index i : rows) mean += X.row(i).transpose().cast<long double>();
+  mean /= n;
+  for (const Index i : rows)
+    squares += (X.row(i).transpose().cast<long double>() - mean).cwiseAbs2();
+  return {mean.cast<double>(), (squares / n).cwiseSqrt().cast<double>()};
 }
 
 }  // namespace
@@ -76,23 +68,14 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
   if (kind == Scaling::Kind::none) return scaling;
   if (rows.empty()) throw InputError("scaling cannot be learnt from no rows.");
 
-  Vector low = X.row(rows[0]), high = low, mean = Vector::Zero(X.cols());
+  Vector low = X.row(rows[0]), high = low;
   for (const Index i : rows) {
     low = low.cwiseMin(X.row(i).transpose());
     high = high.cwiseMax(X.row(i).transpose());
-    mean += X.row(i).transpose();
   }
-  mean /= static_cast<double>(rows.size());
-  Vector spread = high - low;
-  if (kind == Scaling::Kind::standard) {
-    spread.setZero();
-    for (const Index i : rows) spread += (X.row(i).transpose() - mean).cwiseAbs2();
-    spread = (spread / static_cast<double>(rows.size())).cwiseSqrt();
-    for (Index j = 0; j < X.cols(); ++j)
-      if (low[j] < high[j] && !(spread[j] > kSmallSpread && spread[j] < kLargeSpread))
-        std::tie(mean[j], spread[j]) = spread_of_extremes(X, j, rows);
-  }
-  scaling.shift = kind == Scaling::Kind::standard ? mean : low;
+  Vector shift = low, spread = high - low;
+  if (kind == Scaling::Kind::standard) std::tie(shift, spread) = moments(X, rows);
+  scaling.shift = shift;
   scaling.factor = spread.cwiseInverse();
   for (Index j = 0; j < X.cols(); ++j) {
     if (low[j] == high[j]) {  // exact, where the deviation of equal numbers may be rounding

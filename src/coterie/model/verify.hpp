@@ -3,7 +3,8 @@
 // from the data and the settings; what is taken from the model for it is listed. Counts of steps and the like are not looked at.
 //
 // Margins, beyond which a number counts as wrong: kMargin of the sum of alpha for y'alpha = 0, of the radius for a pair dual and of 1 for
-// the size of the weights. What is within them is repaired, and what the repair can change is part of the bound.
+// the size of the weights. What is within them is repaired, and what the repair can change is part of the bound. The objective of a single
+// task may be off by the bound that the model states for the whole; their sum may not.
 #pragma once
 
 #include <functional>

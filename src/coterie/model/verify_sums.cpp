@@ -196,7 +196,7 @@ void check_divisors(const Model& model, const Dataset& data, const ExactKernels&
       rounding = (exact.roundings(static_cast<Index>(m)) * 100 + samples) * u * diagonal;
     }
     const double stated = model.divisors[static_cast<Index>(m)];
-    if (!(std::abs(stated - expected) <= 1e-6 * expected + rounding))
+    if (!(std::abs(stated - expected) <= (rounding > 0 ? kMargin * expected + rounding : 0)))
       findings.push_back(fmt::format("the divisor of kernel {} is {:.10g}, not {:.10g} as stated",
                                      to_string(model.kernels[m]), expected, stated));
   }
@@ -211,9 +211,9 @@ void check_scaling(const Model& model, const Dataset& data, std::vector<std::str
   for (const Task& task : data.tasks)
     for (const Index row : task.rows) used[static_cast<std::size_t>(row)] = true;
   for (Index j = 0; j < data.X.cols(); ++j) {
-    double count = 0;
-    double sum = 0;
-    double squares = 0;
+    // In long double, whose range has room for any square of a double. Shifts and factors are doubles: one rounding each, and that of
+    // the shift moves the spread by its square.
+    long double count = 0, sum = 0, squares = 0;
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (Index i = 0; i < data.X.rows(); ++i) {
@@ -223,14 +223,20 @@ void check_scaling(const Model& model, const Dataset& data, std::vector<std::str
       low = std::min(low, data.X(i, j));
       high = std::max(high, data.X(i, j));
     }
-    for (Index i = 0; i < data.X.rows(); ++i)
-      if (used[static_cast<std::size_t>(i)]) squares += std::pow(data.X(i, j) - sum / count, 2);
     const bool standard = model.scaling.kind == Scaling::Kind::standard;
-    const double shift = low == high ? low : standard ? sum / count : low;
-    const double spread = low == high ? 1 : standard ? std::sqrt(squares / count) : high - low;
-    const double size = std::max({std::abs(low), std::abs(high), spread});
-    if (!(std::abs(model.scaling.shift[j] - shift) <= 1e-9 * size) ||
-        !(std::abs(model.scaling.factor[j] * spread - 1) <= 1e-6))
+    const long double shift = low == high || !standard ? low : sum / count;
+    for (Index i = 0; i < data.X.rows(); ++i)
+      if (used[static_cast<std::size_t>(i)])
+        squares += (data.X(i, j) - shift) * (data.X(i, j) - shift);
+    const long double spread = low == high ? 1
+                               : standard  ? std::sqrt(squares / count)
+                                           : static_cast<long double>(high) - low;
+    const long double size = std::max(std::abs(low), std::abs(high));
+    const long double shift_off = standard ? (4 * u + count * u_long) * size : 0;
+    const long double share = shift_off / spread;
+    const long double factor_off = 16 * u + count * u_long + share * share;
+    if (!(std::abs(model.scaling.shift[j] - shift) <= shift_off) ||
+        !(std::abs(model.scaling.factor[j] * spread - 1) <= factor_off))
       findings.push_back(fmt::format("the scaling of feature '{}' is not that of the data",
                                      model.features[static_cast<std::size_t>(j)]));
   }
@@ -446,6 +452,27 @@ double compared_within(const Certificate& stated, double stated_error, double ow
   return std::min(stated_error, kDoubles * own_error) + own_error;
 }
 
+void StatedObjectives::add(const TaskModel& task, long double value, double error,
+                           const Certificate& stated, Verification& check) {
+  const double own = error + 1e-12 * static_cast<double>(value);
+  apart_ += task.objective - value;
+  error_ += own;
+  if (!(std::abs(static_cast<double>(task.objective - value)) <=
+        stated.bound * stated.scale() + own))
+    check.findings.push_back(
+        fmt::format("the objective of task '{}' is {:.10g}, not {:.10g} as stated", task.name,
+                    static_cast<double>(value), task.objective));
+}
+
+void StatedObjectives::finish(const Certificate& stated, Verification& check) const {
+  const double apart = std::abs(static_cast<double>(apart_));
+  if (!(apart <= compared_within(stated, stated.bound * stated.scale(), error_)))
+    check.findings.push_back(
+        fmt::format("the stated objectives of the tasks add up to {:.3g} more or less than they "
+                    "are",
+                    apart));
+}
+
 void compare(const Certificate& stated, double tolerance, long double primal, long double dual,
              double error, Verification& check, bool has_dual) {
   const double scale = std::max(stated.scale_floor, static_cast<double>(primal));
@@ -472,10 +499,16 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
   find(has_dual && !(check.gap >= -check.bound),
        fmt::format("the dual value {:.10g} is above the objective {:.10g}", check.dual,
                    check.primal));
-  if (stated.scale_floor > check.primal)
+  if (stated.scale_floor > check.primal) {
+    const double whole = static_cast<double>((primal - dual) / primal);
+    find(!(whole <= tolerance),
+         fmt::format("of the objective the gap is {:.3g}: the model is of a version that measured "
+                     "small objectives against {}, which proves nothing here. Train it again",
+                     whole, stated.scale_floor));
     check.taken.push_back(fmt::format(
         "that the gap is relative to {}, not to the smaller objective: the rule of older versions",
         stated.scale_floor));
+  }
   judge_bound(stated, tolerance, check);
   if (stated.status != Status::converged) {
     check.taken.push_back(

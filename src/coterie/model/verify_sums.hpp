@@ -78,6 +78,19 @@ inline constexpr double kDoubles = 0x1p16;
 // How far a stated number may be from ours, by the error that its model admits and by our own.
 double compared_within(const Certificate& stated, double stated_error, double own_error);
 
+// The objectives that a model states for its tasks. A model claims them to within the bound of the whole, which one task of large numbers
+// may have made coarse for all: so each is held against that, and their sum against what the whole is held against.
+class StatedObjectives {
+ public:
+  void add(const TaskModel& task, long double value, double error, const Certificate& stated,
+           Verification& check);
+  void finish(const Certificate& stated, Verification& check) const;
+
+ private:
+  long double apart_ = 0;
+  double error_ = 0;
+};
+
 // The values and the gap, with `error` their absolute bound, and what the model says of them. Without a dual value, `dual` is what a step
 // may still reach.
 void compare(const Certificate& stated, double tolerance, long double primal, long double dual,

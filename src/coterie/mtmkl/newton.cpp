@@ -51,7 +51,8 @@ struct Policy {
   double look_outside = 0.5;  // of the gap at the last look, before the next
   double spare = 0.7;         // of the target: leaves room for losses outside
   // Barriers may cost this part of the gap at first; below this part of the tolerance smaller ones gain nothing. Around them J is smooth
-  // but steep: weights may move by less than the objective shows, so a step also counts where the weights' part of the gap falls.
+  // but steep: weights may move by less than the objective shows, so a step also counts where the weights' part of the gap falls
+  // below all that was seen (below that of x alone, steps could go round).
   double barrier_cost = 0.1, least_barrier_cost = 1e-2, weights_gap_falls = 0.7;
   double flat_with_barrier = 1e-14;
   // They are put up where a step leads nowhere, or where so many steps in a row bring less than this part of the gap and do not halve it.
@@ -239,6 +240,7 @@ class Loop {
       tau[static_cast<Index>(k)] =
           share * x_.tasks[k].svm.plain / (2 * static_cast<double>(svms_.size(k)));
     svms_.set_barriers(std::move(tau));
+    best_weights_gap_ = infinity;
   }
   bool can_have_barriers() const {
     for (std::size_t k = 0; k < tasks_.size(); ++k)
@@ -262,6 +264,7 @@ class Loop {
     for (;;) {
       dual_ = dual_of(x_, nu_);
       gap_ = x_.plain - dual_;
+      best_weights_gap_ = std::min(best_weights_gap_, gap_ - svm_gap(x_));
       if (gap_ <= policy.enough_of_target * target(x_)) return;
       const bool sharp = share_ > 0 ? share_ <= policy.least_barrier_cost * settings_.gap_tolerance
                                     : svm_tolerance_ <= closest_;
@@ -317,7 +320,7 @@ class Loop {
     // Closer SVMs may help, as long as doubles can tell.
     sharpening_ *= policy.sharper;
     if (++misled_ <= policy.most_misled && error < asked) return false;
-    end_for_rounding(error / primal);
+    end_for_rounding(std::max(error, certify(false).joined.error) / primal);
     return true;
   }
 
@@ -384,7 +387,6 @@ class Loop {
     double length = 1;
     const bool visible = next.predicted > policy.rounding * x_.primal;
     const int most = visible || share_ > 0 ? policy.most_trials : 1;
-    const double weights_gap = gap_ - svm_gap(x_);
     for (int trial = 0; trial < most; ++trial) {
       const Groups groups =
           length == 1 ? next.groups : common_refinement(coupling_.points(), x_.groups, next.groups);
@@ -397,7 +399,7 @@ class Loop {
       const bool closer = gap_there <= policy.gap_falls * best_gap_ &&
                           (coupling_.is_convex() || actual >= -policy.rounding * x_.primal);
       const bool settles =
-          share_ > 0 && gap_there - svm_gap(y) <= policy.weights_gap_falls * weights_gap;
+          share_ > 0 && gap_there - svm_gap(y) <= policy.weights_gap_falls * best_weights_gap_;
       if ((falls && (trial > 0 || actual >= policy.least_promise * next.predicted)) || closer ||
           settles || grew_) {
         settled_ = last && length == 1 && (is_large() || next.gap <= limits.gap_tolerance);
@@ -601,9 +603,10 @@ class Loop {
     ended_ = true;
   }
 
-  // `left_open` of the gap at x, which stands for all where nothing else was found.
+  // What hides the rest of the gap is the rounding of the numbers that the loop works with; that of a certificate may be far less.
   void end_for_rounding(double left_open) {
-    coarseness_ = found_ ? best_.proof.error / best_.proof.primal : left_open;
+    coarseness_ = left_open;
+    if (found_) coarseness_ = std::max(coarseness_, best_.proof.error / best_.proof.primal);
     end(Status::precision);
   }
 
@@ -615,7 +618,7 @@ class Loop {
       Certified proof = certify(false);
       const double rounding = proof.joined.error;
       if (rounding > policy.negligible * asked()) proof = certify(true);
-      const double left_open = proof.joined.error / proof.joined.primal;
+      const double left_open = rounding / proof.joined.primal;
       keep(std::move(proof));
       if (best_.proof.shows(settings_.gap_tolerance * best_.proof.primal))
         status_ = Status::converged;
@@ -662,6 +665,7 @@ class Loop {
   double share_ = 0;  // of the objective that barriers may cost, (40)
   double svm_tolerance_ = policy.loosest_svm, sharpening_ = 1;
   double best_gap_ = infinity;
+  double best_weights_gap_ = infinity;  // with the barriers that there are
   double check_at_ = infinity;
   bool grew_ = false;     // samples joined after x was evaluated
   bool settled_ = false;  // the groups, by the last theta step

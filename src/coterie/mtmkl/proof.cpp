@@ -155,8 +155,7 @@ class Joint {
         c_(LongMatrix::Zero(theta.rows(), M_)),
         c_error_(Matrix::Zero(theta.rows(), M_)),
         pulls_(Vector::Zero(theta.rows())),
-        degree_(pulls_),
-        ties_of_(pulls_) {}
+        degree_(pulls_) {}
 
   void add_task(const TaskProof& task, Index unit) {
     primal_ += task.primal;
@@ -183,27 +182,26 @@ class Joint {
     const double excess = length * (1 + static_cast<double>(M_ + 4) * u) - ties_.kappa[i];
     if (excess > 0) dual_error_ += 2 * reach_ * excess;
     c_.row(edge.s - A_) -= nu.cast<long double>();
-    add_end(edge.s - A_, length, ties_.kappa[i]);
+    add_end(edge.s - A_, length);
     if (anchored) {
+      anchored_ += ties_.kappa[i];
       dual_ += along;
       dual_error_ += static_cast<double>(M_ + 2) * u_long * length * reach_;
       return;
     }
     c_.row(edge.t - A_) += nu.cast<long double>();
-    add_end(edge.t - A_, length, ties_.kappa[i]);
+    add_end(edge.t - A_, length);
   }
 
-  // Scaled back into D, weights change the SVM's part of the primal value by as much, and the penalty by as much of their ties, (44).
+  // All weights are scaled back into D by one factor: that changes the primal value by as much, and what anchors pull by as much of their
+  // kappa, (44).
   void add_penalty() {
     primal_ += penalty_;
     double outside = 0;
-    for (Index i = 0; i < theta_.rows(); ++i) {
-      const double excess = violation(theta_.row(i), p_) + 64 * u_long;
-      outside = std::max(outside, 2 * excess);
-      primal_error_ += 2 * excess * reach_ * ties_of_[i];
-    }
+    for (Index i = 0; i < theta_.rows(); ++i)
+      outside = std::max(outside, 2 * (violation(theta_.row(i), p_) + 64 * u_long));
     primal_error_ += static_cast<double>(M_ + 8 + ties_.kappa.size()) * u * penalty_ +
-                     outside * static_cast<double>(primal_);
+                     outside * (static_cast<double>(primal_) + reach_ * anchored_);
   }
 
   // The smallest c'theta over D of a unit.
@@ -232,10 +230,9 @@ class Joint {
   }
 
  private:
-  void add_end(Index unit, double length, double kappa) {
+  void add_end(Index unit, double length) {
     pulls_[unit] += length;
     degree_[unit] += 1;
-    ties_of_[unit] += kappa;
   }
 
   const Matrix& theta_;
@@ -246,7 +243,7 @@ class Joint {
   LongMatrix c_;  // pair duals may be far larger than what is left of their sums
   Matrix c_error_;
   Vector pulls_, degree_;  // sum of the lengths of pair duals, and their number
-  Vector ties_of_;         // sum of kappa
+  double anchored_ = 0;    // sum of the kappa of ties to anchors
   long double primal_ = 0;
   long double dual_ = 0;  // anchored edges may add large numbers that cancel
   double primal_error_ = 0, dual_error_ = 0;

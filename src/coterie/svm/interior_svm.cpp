@@ -13,6 +13,9 @@ namespace {
 constexpr int kMostSteps = 200;
 constexpr double kClose = 1e-14;   // of tau, what the value may still lack
 constexpr double kWithin = 0.995;  // of the way to the nearest bound
+// From the inside: the first barrier may cost this part of the gap, each is this part of the one before, and so many are tried.
+constexpr double kFirstShare = 0.1, kFalls = 0.1;
+constexpr int kMostBarriers = 16;
 
 class Interior {
  public:
@@ -38,6 +41,7 @@ class Interior {
       idle = lacks_ < 1e-3 * tau_ && lacks_ >= 0.1 * least ? idle + 1 : 0;
       least = std::min(least, lacks_);
     }
+    balance();
     return result();
   }
 
@@ -50,6 +54,11 @@ class Interior {
       const double least = std::min(0.25 * C, 0.1 * tau_);
       alpha_[i] = std::clamp(i < start.size() ? start[i] : 0.0, least, C - least);
     }
+    balance();
+  }
+
+  // The heavier class becomes as light as the other, to rounding: a step leaves that to the conditioning of its matrix.
+  void balance() {
     double positive = 0, negative = 0;
     for (Index i = 0; i < n_; ++i) (problem_.y[i] > 0 ? positive : negative) += alpha_[i];
     const double target = std::min(positive, negative);
@@ -155,6 +164,43 @@ class Interior {
 SvmResult solve_interior(MixedGram& K, const SvmProblem& problem, ConstVectorRef start, double tau,
                          const KeepGoing& keep_going) {
   return Interior(K, problem, start, tau, keep_going).solve();
+}
+
+namespace {
+
+// At a barrier of tau a variable and its multiplier have the product tau: of one that belongs to its bound the variable is the smaller, in
+// units of C and of 1.
+Vector at_bounds(const Vector& alpha, ConstVectorRef C, double tau) {
+  Vector out = alpha;
+  for (Index i = 0; i < alpha.size(); ++i) {
+    const double near = std::sqrt(tau * C[i]);
+    if (alpha[i] < near) out[i] = 0;
+    if (C[i] - alpha[i] < near) out[i] = C[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+SvmResult solve_from_inside(MixedGram& K, const SvmProblem& problem, SvmResult found,
+                            const SvmSettings& settings) {
+  const auto keep_better = [&](SvmResult other) {
+    other.primal = other.plain;
+    other.converged = other.primal - other.dual <= settings.gap_tolerance * other.primal;
+    other.steps += found.steps;
+    if (other.primal - other.dual < found.primal - found.dual) found = std::move(other);
+  };
+  const double samples = static_cast<double>(K.size());
+  double tau = kFirstShare * (found.primal - found.dual) / (2 * samples);
+  Vector alpha = found.alpha;
+  for (int k = 0; k < kMostBarriers && !found.converged; ++k, tau *= kFalls) {
+    SvmResult inside = solve_interior(K, problem, alpha, tau, settings.keep_going);
+    if (!inside.alpha.allFinite()) return found;
+    alpha = inside.alpha;
+    keep_better(std::move(inside));
+  }
+  keep_better(solve_svm(K, problem, at_bounds(alpha, problem.C, tau / kFalls), settings));
+  return found;
 }
 
 Vector barrier_curvature(ConstVectorRef alpha, ConstVectorRef C, double tau) {

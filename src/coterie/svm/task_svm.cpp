@@ -16,6 +16,8 @@ constexpr double kNear = 0.3;
 constexpr double kLeaves = 0.2;
 // A task of so many samples whose matrices are stored is read where it stands: nothing is gained by leaving samples out.
 constexpr Index kReadable = 2048;
+// Two-variable steps per sample. Where so many are not enough K is nearly singular, and they would go on for long.
+constexpr Index kPatientSteps = 500;
 // Kernels that take so few multiplications, about a millisecond, may be computed in vain.
 constexpr double kLittleWork = 4e6;
 
@@ -79,7 +81,12 @@ Vector TaskSvm::admit(const Vector& alpha) {
 SvmResult TaskSvm::solve(ConstVectorRef start, const SvmSettings& settings) {
   if (settings.tau > 0)
     return solve_interior(K_, {y_, p_, C_}, start, settings.tau, settings.keep_going);
-  return solve_svm(K_, {y_, p_, C_}, start, settings);
+  if (K_.size() > kMostInterior) return solve_svm(K_, {y_, p_, C_}, start, settings);
+  SvmSettings patient = settings;
+  patient.max_steps = std::min(settings.max_steps, kPatientSteps * K_.size());
+  SvmResult result = solve_svm(K_, {y_, p_, C_}, start, patient);
+  if (result.converged || result.steps < patient.max_steps) return result;
+  return solve_from_inside(K_, {y_, p_, C_}, std::move(result), patient);
 }
 
 double TaskSvm::loss_outside(const SvmResult& svm, Outside who) {
