@@ -239,7 +239,7 @@ void validate(const BoundSettings& settings) {
     if (name == "margin")
       return !settings.margin.value ||
              (*settings.margin.value > 0 && std::isfinite(*settings.margin.value));
-    if (name == "samples") return settings.samples >= 2;
+    if (name == "samples") return settings.samples >= 2 && settings.samples <= 10'000'000;
     if (name == "seed") return settings.seed >= 0;
     return within_one(settings.tolerance);
   };

@@ -43,7 +43,7 @@ void visit_fields(S& s, F&& f) {
   f("margin", s.margin, "margin rho that training scores are held against",
     "a number > 0, or 'best': the best of a list, which is paid for");
   f("samples", s.samples, "draws of random signs for the Monte-Carlo figures",
-    "a whole number >= 2");
+    "a whole number from 2 to 10000000");
   f("seed", s.seed, "seed of the random signs", "a whole number >= 0");
   f("tolerance", s.tolerance, "relative gap at which the supremum of a draw is done",
     "a number between 0 and 1");

@@ -297,7 +297,8 @@ TEST(Bound, RefusesWhatItIsNotAbout) {
     expect_refusal([&] { bound_of(model, data, {.delta = delta}); },
                    "must be a number between 0 and 1");
   expect_refusal([&] { bound_of(model, data, {.margin = {0.0}}); }, "must be a number > 0");
-  expect_refusal([&] { bound_of(model, data, {.samples = 1}); }, "must be a whole number >= 2");
+  expect_refusal([&] { bound_of(model, data, {.samples = 1}); },
+                 "must be a whole number from 2 to 10000000");
   expect_refusal([&] { bound_of(model, data, {.seed = -1}); }, "must be a whole number >= 0");
   Margin margin;
   EXPECT_FALSE(read_text("-1", margin));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <span>
 
 #include "coterie/bound/supremum.hpp"
@@ -43,6 +44,19 @@ std::string names_that_apply() {
   for (const Method& method : methods())
     if (!method.is_linear() && !method.pools) names += (names.empty() ? "" : ", ") + method.name;
   return names;
+}
+
+// Per task, those that it shares a row with.
+std::vector<std::set<std::size_t>> tasks_met(const Dataset& data) {
+  std::vector<std::vector<std::size_t>> users(static_cast<std::size_t>(data.X.rows()));
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    for (const Index row : data.tasks[t].rows) users[static_cast<std::size_t>(row)].push_back(t);
+  std::vector<std::set<std::size_t>> meets(data.tasks.size());
+  for (const std::vector<std::size_t>& some : users)
+    for (const std::size_t t : some)
+      for (const std::size_t s : some)
+        if (s != t) meets[t].insert(s);
+  return meets;
 }
 
 }  // namespace
@@ -110,24 +124,26 @@ FittedClass fitted_class(const Model& model, const Dataset& data,
   return out;
 }
 
+// Colours of a graph whose edges are tasks with a common row, after Brelaz (1979): the next task is the one that most rounds are closed
+// to, the first of those. On the pairs of ten classes that gives the nine rounds there must be; in the order of the tasks it were 15.
 std::vector<std::vector<Index>> rounds_of(const Dataset& data) {
+  const std::size_t T = data.tasks.size();
+  std::vector<std::set<std::size_t>> meets = tasks_met(data);
   std::vector<std::vector<Index>> rounds;
-  std::vector<std::vector<char>> used;  // per round and row
-  for (Index t = 0; t < std::ssize(data.tasks); ++t) {
-    const std::vector<Index>& rows = data.tasks[static_cast<std::size_t>(t)].rows;
-    const auto is_free = [&](const std::vector<char>& taken) {
-      return std::ranges::none_of(
-          rows, [&](Index row) { return taken[static_cast<std::size_t>(row)] != 0; });
-    };
-    const std::size_t round =
-        static_cast<std::size_t>(std::ranges::find_if(used, is_free) - used.begin());
-    if (round == used.size()) {
-      rounds.emplace_back();
-      used.emplace_back(static_cast<std::size_t>(data.X.rows()), char{0});
-    }
-    rounds[round].push_back(t);
-    for (const Index row : rows) used[round][static_cast<std::size_t>(row)] = 1;
+  std::vector<std::set<std::size_t>> closed(T);  // rounds in which a task that it meets is
+  std::vector<bool> placed(T, false);
+  for (std::size_t step = 0; step < T; ++step) {
+    std::size_t next = T;
+    for (std::size_t t = 0; t < T; ++t)
+      if (!placed[t] && (next == T || closed[t].size() > closed[next].size())) next = t;
+    std::size_t round = 0;
+    while (closed[next].contains(round)) ++round;
+    if (round == rounds.size()) rounds.emplace_back();
+    rounds[round].push_back(static_cast<Index>(next));
+    placed[next] = true;
+    for (const std::size_t other : meets[next]) closed[other].insert(round);
   }
+  for (std::vector<Index>& round : rounds) std::ranges::sort(round);
   return rounds;
 }
 

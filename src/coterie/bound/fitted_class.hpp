@@ -28,7 +28,7 @@ std::vector<TaskGrams> grams_on(const Model& model, Dataset data,
 FittedClass fitted_class(const Model& model, const Dataset& data,
                          const std::vector<TaskGrams>& grams, int threads);
 
-// Tasks in rounds, numbers ascending: no row occurs twice in a round. Greedy, in the order of the tasks.
+// Tasks in rounds, numbers ascending: no row occurs twice in a round. Few rounds, not always the fewest.
 std::vector<std::vector<Index>> rounds_of(const Dataset& data);
 
 // sum over rows of the square of the number of tasks that the row is in.

@@ -32,10 +32,12 @@ std::vector<Choice> choices(const GuaranteeProblem& problem, double unit) {
     return {{rho, power_stratum(R / (rho * rho))}};
   }
   const Index centre = unit > 0 ? static_cast<Index>(std::round(-2 * std::log2(unit))) : 0;
+  const double longest = problem.margins.cwiseAbs().maxCoeff();  // beyond it all are within rho
   std::vector<Choice> out;
   for (Index j = centre - powers_tried; j <= centre + powers_tried; ++j) {
     const Stratum radius = power_stratum_at(j);
-    out.push_back({std::sqrt(R / radius.value), radius});
+    const double rho = std::sqrt(R / radius.value);
+    if (rho <= 2 * longest || j == centre + powers_tried) out.push_back({rho, radius});
   }
   return out;
 }
