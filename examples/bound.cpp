@@ -4,9 +4,11 @@
 
 int main() {
   using namespace coterie;
-  const Dataset data = cast_into_tasks(
-      plant_groups({.tasks = 6, .groups = 2, .samples = 200}).samples, Casting::binary);
-  const Model model = train(data, {.C = 0.05, .lambda = Lambda::infinite()});
+  const Samples samples =
+      plant_groups({.tasks = 6, .groups = 2, .samples = 800, .noise = 0.02}).samples;
+  const Dataset data = cast_into_tasks(samples, Casting::binary);
+  const Model model =
+      train(data, {.C = 0.02, .lambda = Lambda::infinite(), .kernels = {linear(), gauss({2})}});
   const std::optional<Bound> found = bound(model, data, {.delta = 0.05, .samples = 200});
   if (!found) return 1;  // nobody stops it here
   std::printf("complexity: published %.3f, Monte Carlo %.3f, separate kernels %.3f\n",
