@@ -66,7 +66,7 @@ struct Study {
 Study make_study(const FittedClass& fitted, const Dataset& data,
                  const std::vector<TaskGrams>& grams, double tolerance, int threads) {
   const Index T = std::ssize(grams);
-  const double pairs = static_cast<double>(T * (T - 1) / 2);
+  const double pairs = 0.5 * static_cast<double>(T * (T - 1));
   std::vector<TaskSums> sums(grams.size());
   parallel_for(T, threads, [&](Index t) {
     sums[static_cast<std::size_t>(t)] = sums_of(grams[static_cast<std::size_t>(t)], fitted.D);

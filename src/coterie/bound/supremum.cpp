@@ -264,7 +264,7 @@ double spread(ConstMatrixRef theta) {
 Supremum largest_sum(ConstMatrixRef U, const WeightSet& D, double gamma,
                      const SupremumSettings& settings) {
   assert(U.rows() > 0 && gamma >= 0 && (U.array() >= 0).all());
-  const Supremum apart = solve_separate(U, D);
+  Supremum apart = solve_separate(U, D);
   if (apart.upper == 0 || U.rows() == 1 || spread(apart.theta) <= gamma) return apart;
   // Homogeneous: W(c^2 U) = c W(U). The roots are about 1 after this.
   const double unit = apart.upper / static_cast<double>(U.rows());
