@@ -18,6 +18,7 @@ void add_select(CLI::App& program, Action& chosen);
 void add_path(CLI::App& program, Action& chosen);
 void add_predict(CLI::App& program, Action& chosen);
 void add_evaluate(CLI::App& program, Action& chosen);
+void add_bound(CLI::App& program, Action& chosen);
 void add_extend(CLI::App& program, Action& chosen);
 void add_methods(CLI::App& program, Action& chosen);
 void add_stats(CLI::App& program, Action& chosen);

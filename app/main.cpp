@@ -21,6 +21,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_path(program, chosen);
   add_predict(program, chosen);
   add_evaluate(program, chosen);
+  add_bound(program, chosen);
   add_extend(program, chosen);
   add_methods(program, chosen);
   add_stats(program, chosen);

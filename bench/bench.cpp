@@ -77,6 +77,8 @@ const std::vector<Part> parts = {
      part_methods, true, false},
     {"planted", "which method finds which planted structure (docs/methods.md)", part_planted, false,
      false},
+    {"bound", "complexities and bounds of models of real data (docs/bound.md)", part_bound, true,
+     false},
     {"cone", "the whole problem against an interior-point cone solver", part_cone, false},
 };
 

@@ -42,6 +42,7 @@ std::vector<Report> part_select(const Options& options);
 std::vector<Report> part_cone(const Options& options);
 std::vector<Report> part_methods(const Options& options);
 std::vector<Report> part_planted(const Options& options);
+std::vector<Report> part_bound(const Options& options);
 
 // What the memory part runs in a process of its own: trains on the case, and prints what it took as JSON.
 void run_memory_child(const std::string& name);

@@ -182,6 +182,9 @@ row("predict-no-task-column", "predict m.h5 bad.csv -o out.csv", "bad.csv: there
 row("predict-missing-feature", "predict m.h5 bad.csv -o out.csv", "bad.csv: no column is called 'f3'",
     files={"bad.csv": GOOD.replace("f3", "g3", 1)})
 row("predict-nan", "predict m.h5 bad.csv -o out.csv", f"bad.csv:4:{start_of(4, 2)}: column 'f2' holds 'nan'", files={"bad.csv": replaced(4, 2, "nan")})
+row("bound-other-data", "bound m.h5 bad.csv --svg out.svg", "m.h5 and bad.csv: the data is not what the model was trained on", files={"bad.csv": replaced(4, 2, "7")})
+row("bound-delta", "bound m.h5 d.csv --delta 2 --svg out.svg", "--delta is '2'; it must be a number between 0 and 1")
+row("bound-margin", "bound m.h5 d.csv --margin 0 --svg out.svg", "--margin is '0'; it must be a number > 0, or 'best'")
 row("verify-other-data", "verify m.h5 bad.csv", "bad.csv: this is not the training data of the model", files={"bad.csv": replaced(4, 2, "7")})
 
 # Kernels
@@ -530,6 +533,7 @@ bad_model("wild-group", with_value("tasks/group", 1, 2 ** 40, "<i8"), "is damage
 bad_model("predict", flipped(-1), "is damaged", command="predict bad.h5 d.csv -o out.csv")
 bad_model("evaluate", flipped(-1), "is damaged", command="evaluate bad.h5 d.csv")
 bad_model("verify", flipped(-1), "is damaged", command="verify bad.h5 d.csv")
+bad_model("bound", flipped(-1), "is damaged", command="bound bad.h5 d.csv")
 
 # Output
 

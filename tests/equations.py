@@ -1,4 +1,4 @@
-"""Equation numbers: those of docs/maths.md and docs/methods.md run 1, 2, 3, ... in reading order, and every number that is cited is there.
+"""Equation numbers: those of docs/maths.md, docs/methods.md and docs/bound.md run 1, 2, 3, ... in reading order, and every number that is cited is there.
 
 A number is given to an equation by \\tag{7}, by (7) at the end of a line behind two spaces, or in bold: **(7)**, **CMTL (7)**. It is cited as
 "docs/maths.md (7)", with more of them behind it, or as a bare "(7)" in a comment: of the page that the file named last, else of the page that it
@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = {"maths": "docs/maths.md", "methods": "docs/methods.md"}
-PAGE_OF_ROOM = {"baseline": "methods"}  # others: maths
-ROOMS = {"math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "front"}
+PAGES = {"maths": "docs/maths.md", "methods": "docs/methods.md", "bound": "docs/bound.md"}
+PAGE_OF_ROOM = {"baseline": "methods", "bound": "bound"}  # others: maths
+ROOMS = {"math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "bound", "front"}
 
 GIVEN = re.compile(r"\\tag\{([^}]*)\}|\*\*[^*\n]*\((\d{1,2})\)\*\*|(?<=[ ]{2})\((\d{1,2})\)$", re.MULTILINE)
 CITED = re.compile(r"(?<![\w)\]$])\((\d{1,2})\)(?:-\((\d{1,2})\))?")
-NAMED = re.compile(r"\b(maths|methods)\.md")
+NAMED = re.compile(r"\b(maths|methods|bound)\.md")
 
 
 def numbers_given(text):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ORDER = ["math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "io", "front", "experiment", "report", "app"]
-PURE = {"math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "report"}
+ORDER = ["math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "bound", "io", "front", "experiment", "report", "app"]
+PURE = {"math", "stats", "data", "kernel", "svm", "mtmkl", "baseline", "model", "search", "bound", "report"}
 BARRED = {"iostream", "ostream", "istream", "fstream", "cstdio", "stdio.h", "chrono", "ctime", "time.h", "print", "filesystem",
           "fmt/ostream.h", "fmt/chrono.h", "CLI/CLI.hpp", "hdf5.h", "unistd.h", "fcntl.h", "sys/time.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

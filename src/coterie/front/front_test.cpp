@@ -11,6 +11,7 @@
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/planted.hpp"
 #include "coterie/data/split.hpp"
+#include "coterie/front/bound.hpp"
 #include "coterie/front/extend.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
@@ -297,6 +298,18 @@ TEST(Front, NewTasksGetProbabilitiesOfTheirOwn) {
   coterie::Run tight = run;
   tight.memory_bytes = 1e6;
   EXPECT_THROW(extend(model, added, {}, tight), InputError);
+}
+
+TEST(Front, BoundsAreThoseOfTheRoomAndCanBeStopped) {
+  const Dataset data = planted_data();
+  const Model model = train(data, small);
+  const BoundSettings few{.samples = 20};
+  const std::optional<Bound> found = bound(model, data, few, {.threads = 2});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->by_monte_carlo.bound, bound_of(model, data, few, {}, 1).by_monte_carlo.bound);
+  coterie::Run run;
+  run.share = [](Index done, Index) { return done < 3; };
+  EXPECT_FALSE(bound(model, data, few, run));
 }
 
 TEST(Front, ModelsKnowTheColumnsOfTheirTable) {
