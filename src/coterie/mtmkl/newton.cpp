@@ -30,6 +30,8 @@ struct Policy {
   double loosest_model = 0.1;  // of the gap, whatever the target allows
   double least_gap = 0.1;      // of the target: a smaller gap asks for no more
   double last_step_gain = 30;
+  Index idle_passes =
+      300;  // where ADMM must help out: a model that is hard to solve is not worth more than another outer step
   double settling_work = 2e8;  // numbers that a step may touch that only settles groups: a second
   // The step is taken if the objective falls by this part of what the model promises, or the gap halves.
   double least_promise = 1e-3, gap_falls = 0.5;
@@ -336,6 +338,7 @@ class Loop {
     model_tolerance *= std::pow(policy.sharper, failures_);
     ThetaSettings limits{.gap_tolerance = model_tolerance,
                          .enough = share_ > 0 ? policy.loosest_model * gap : model_tolerance,
+                         .idle_passes = policy.idle_passes,
                          .groups = last,
                          .keep_going = [this] { return keep_going(); }};
     if (last) limits.gap_tolerance = std::min(model_tolerance, groups_share() * asked);
@@ -493,6 +496,7 @@ class Loop {
                         .enough = asked,
                         .max_iterations = std::clamp<Index>(
                             static_cast<Index>(policy.settling_work / work), 50, 20'000),
+                        .idle_passes = policy.idle_passes,
                         .keep_going = [this] { return enter(Phase::theta_step); }});
     enter(Phase::svms);
     if (next.groups == x_.groups) return;

@@ -185,6 +185,8 @@ ThetaResult improve_by_admm(const ThetaProblem& problem, ThetaState& state, Thet
   const Index numbers = state.nu.size() + state.z.size() * state.z.cols();  // touched by a pass
   constexpr Index piece = 20'000'000;  // of them between questions whether to go on
   Index work = 0;
+  double halved = result.gap;  // and when it was
+  Index halved_at = 0;
   for (Index iteration = 1; iteration <= settings.max_iterations; ++iteration) {
     admm.iterate();
     if ((work += numbers) > piece && settings.keep_going) {
@@ -198,6 +200,11 @@ ThetaResult improve_by_admm(const ThetaProblem& problem, ThetaState& state, Thet
     const double gap = model_gap(problem, theta, state.nu);
     if (gap < result.gap) result = {theta, state.nu, groups, gap, 0};
     result.iterations = newton_steps + iteration;
+    if (result.gap <= 0.5 * halved) {
+      halved = result.gap;
+      halved_at = iteration;
+    }
+    if (iteration - halved_at > settings.idle_passes + halved_at) break;
     if (gap <= std::max(settings.gap_tolerance, settings.enough) ||
         (settings.keep_going && !settings.keep_going()))
       break;

@@ -50,6 +50,7 @@ struct ThetaSettings {
   double gap_tolerance = 1e-8;  // absolute
   double enough = 0;            // a larger gap that will do where Newton's method gets no closer
   Index max_iterations = 20'000;
+  Index idle_passes = 20'000;  // of ADMM, in which the gap must halve, once more as many as it took
   bool groups = true;  // false: nobody asks which tasks are fused if they are not equal at this gap
   std::function<bool()> keep_going = {};  // asked now and then; false: stop with what there is
 };
