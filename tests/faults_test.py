@@ -132,6 +132,12 @@ def test_no_lambda_is_a_trap(coterie, share):
     assert fit["status"] == "converged" and fit["outer_steps"] <= 30 and fit["theta_iterations"] <= 1500
 
 
+def test_a_model_that_is_hard_to_solve_is_left(coterie):
+    kernels = (FAULTS / "slow_admm.kernels.txt").read_text()
+    fit = train(coterie, "slow_admm.csv", "--scale", "standard", "-C", "0.01", "--kernels", kernels, "--lambda", "0.1269max", "--tolerance", "1e-6").json
+    assert fit["status"] == "converged" and fit["theta_iterations"] <= 1500  # 20,000 before
+
+
 @pytest.mark.parametrize("norm", ["1.0000000000000002", "1.000001", "1.0001", "1.01", "1.1"])
 def test_norms_just_above_1(coterie, norm):
     fit = train(coterie, "norm_hang.csv", "--norm", norm).json
@@ -190,6 +196,30 @@ def test_an_extension_does_not_stick_at_a_kink(coterie, strength):
     assert coterie("verify", "e.h5", "stall_min2.csv", "--json").json["holds"]
 
 
+# Right models that verify refused
+
+@pytest.mark.parametrize("name, others", [
+    ("refused_small_task", []),  # the objective of a small task beside large ones
+    ("refused_balance", []),  # y'alpha of a fit with barriers
+    ("refused_bound", ["refused_bound.graph.csv", "refused_bound.taskC.csv"]),  # a bound that grew with lambda, though all weights are equal
+    ("tiny_C", []),
+])
+@pytest.mark.parametrize("tolerance", ["1e-4", "1e-6"])
+def test_what_converges_is_not_refused(coterie, name, others, tolerance):
+    bring(coterie, *others)
+    fit = train(coterie, name + ".csv", *options_of(name), "--tolerance", tolerance).json
+    assert fit["status"] == "converged"
+    expect_holds(coterie, fit, name + ".csv")
+
+
+@pytest.mark.parametrize("size", [1e-307, 1e-160, 1e154, 1e300])
+def test_features_of_extreme_size_are_scaled_and_verified(coterie, size):
+    rows = [f"{size * (i % 7 - 3)!r},{size * ((3 * i) % 5)!r},{i % 2}" for i in range(24)]
+    coterie.write("d.csv", "\n".join(["f1,f2,label", *rows]) + "\n")
+    coterie("train", "d.csv", "-o", "m.h5", "--scale", "standard", "--kernels", "linear:raw")
+    assert coterie("verify", "m.h5", "d.csv", "--json").json["holds"]
+
+
 # Forged models that verify accepted
 
 @pytest.mark.parametrize("model, data, finding", [
@@ -197,6 +227,10 @@ def test_an_extension_does_not_stick_at_a_kink(coterie, strength):
     ("f8.h5", "a.csv", "leaves its ball"),
     ("f1.h5", "a.csv", "the kernels are not those of the setting 'paper'"),
     ("f4.h5", "a.csv", "are tied and have equal weights, but are not listed as one group"),
+    ("forged_shift.h5", "forged_shift.csv", "the scaling of feature 'f1' is not that of the data"),  # a mean of 1e9 moved by 0.12 deviations
+    ("forged_scaling.h5", "a.csv", "the scaling of feature 'f1' is not that of the data"),  # factors times 1 + 9e-7
+    ("forged_divisors.h5", "a.csv", "the divisor of kernel gauss:128 is"),  # times 1 - 9.9e-7
+    ("forged_v1_trivial.h5", "a.csv", "of the objective the gap is 1"),  # an old rule, by which no model is enough
 ])
 def test_forged_models_are_refused(coterie, model, data, finding):
     bring(coterie, model, data)

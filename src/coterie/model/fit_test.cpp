@@ -87,6 +87,16 @@ TEST(Fit, DoesNotStallAtKinks) {
   }
 }
 
+// Barriers with which steps went round for ever: one lowered the objective, the next the weights' part of the gap.
+TEST(Fit, DoesNotGoRound) {
+  for (const auto& [seed, oddity] : {std::pair(5026696, 5), std::pair(5037414, 2)}) {
+    const RandomProblem problem =
+        random_problem(static_cast<std::uint64_t>(seed), static_cast<Oddity>(oddity));
+    SCOPED_TRACE(problem.description);
+    expect_proved(train(problem.data, problem.settings), problem.data, 1e-6);
+  }
+}
+
 TEST(Fit, WithoutSharingEqualsSeparateFits) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     RandomProblem problem = random_problem(seed, Oddity::none);

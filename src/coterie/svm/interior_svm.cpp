@@ -184,22 +184,25 @@ Vector at_bounds(const Vector& alpha, ConstVectorRef C, double tau) {
 
 SvmResult solve_from_inside(MixedGram& K, const SvmProblem& problem, SvmResult found,
                             const SvmSettings& settings) {
-  const auto keep_better = [&](SvmResult other) {
-    other.primal = other.plain;
-    other.converged = other.primal - other.dual <= settings.gap_tolerance * other.primal;
-    other.steps += found.steps;
-    if (other.primal - other.dual < found.primal - found.dual) found = std::move(other);
-  };
-  const double samples = static_cast<double>(K.size());
-  double tau = kFirstShare * (found.primal - found.dual) / (2 * samples);
+  const auto gap = [](const SvmResult& x) { return x.plain - x.dual; };
+  double tau = kFirstShare * gap(found) / (2 * static_cast<double>(K.size()));
   Vector alpha = found.alpha;
   for (int k = 0; k < kMostBarriers && !found.converged; ++k, tau *= kFalls) {
     SvmResult inside = solve_interior(K, problem, alpha, tau, settings.keep_going);
     if (!inside.alpha.allFinite()) return found;
     alpha = inside.alpha;
-    keep_better(std::move(inside));
+    inside.primal = inside.plain;
+    inside.converged = gap(inside) <= settings.gap_tolerance * inside.plain;
+    inside.steps = found.steps;
+    if (gap(inside) < gap(found)) found = std::move(inside);
   }
-  keep_better(solve_svm(K, problem, at_bounds(alpha, problem.C, tau / kFalls), settings));
+  // The SVM itself from there: few alpha are between their bounds then, and a next start is as good.
+  for (const Vector& start : {alpha, at_bounds(alpha, problem.C, tau / kFalls)}) {
+    SvmResult finished = solve_svm(K, problem, start, settings);
+    finished.steps += found.steps;
+    if (finished.converged) return finished;
+    if (gap(finished) < gap(found)) found = std::move(finished);
+  }
   return found;
 }
 

@@ -21,7 +21,7 @@ SvmResult solve_interior(MixedGram& K, const SvmProblem& problem, ConstVectorRef
                          const KeepGoing& keep_going = {});
 
 // The SVM without a barrier, where two-variable steps have led to no end: barriers fall tenfold until their gap is small enough, and what is
-// close to a bound then is put there. `found` is what the steps came to; the better of all is returned.
+// close to a bound then is put there, to finish. `found` is what the steps came to.
 SvmResult solve_from_inside(MixedGram& K, const SvmProblem& problem, SvmResult found,
                             const SvmSettings& settings);
 

@@ -18,6 +18,7 @@ constexpr double kLeaves = 0.2;
 constexpr Index kReadable = 2048;
 // Two-variable steps per sample. Where so many are not enough K is nearly singular, and they would go on for long.
 constexpr Index kPatientSteps = 500;
+constexpr Index kFinalSteps = 2000;  // behind barriers, close to the end
 // Kernels that take so few multiplications, about a millisecond, may be computed in vain.
 constexpr double kLittleWork = 4e6;
 
@@ -86,6 +87,7 @@ SvmResult TaskSvm::solve(ConstVectorRef start, const SvmSettings& settings) {
   patient.max_steps = std::min(settings.max_steps, kPatientSteps * K_.size());
   SvmResult result = solve_svm(K_, {y_, p_, C_}, start, patient);
   if (result.converged || result.steps < patient.max_steps) return result;
+  patient.max_steps = std::min(settings.max_steps, kFinalSteps * K_.size());
   return solve_from_inside(K_, {y_, p_, C_}, std::move(result), patient);
 }
 
