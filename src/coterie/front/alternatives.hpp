@@ -1,0 +1,21 @@
+// Cheap methods beside a search: what they would have scored on the same folds. They never change what is chosen.
+//
+// Three, each with a few points at the normalisation that was chosen, sized to take about a tenth of the search's time or less:
+//
+//   cmtl      linear, clusters of tasks
+//   uniform   equal kernel weights, every task alone; where the grid has norm inf, it has been looked at already
+//   pooled    equal kernel weights, one model of a sample of the rows of all tasks, where labels mean the same in all
+#pragma once
+
+#include <vector>
+
+#include "coterie/front/select.hpp"
+
+namespace coterie {
+
+// Of a selection that was not stopped. Those that cannot be fitted here are left out; fewer when run.share says stop.
+std::vector<Alternative> cheap_alternatives(const Dataset& data, const Selection& selection,
+                                            const SelectSettings& how, const Run& run = {},
+                                            const Extras& extras = {});
+
+}  // namespace coterie
