@@ -494,9 +494,10 @@ void add_judgement(CLI::App& command, SelectOptions& options) {
 
 void add_alternatives(CLI::App& command, SelectOptions& options) {
   command
-      .add_option("--alternatives", options.alternatives,
-                  "'cheap': with --method coterie, also look at cheap methods, for a tenth of the "
-                  "time at most, and say when one would do better; 'none': do not")
+      .add_option(
+          "--alternatives", options.alternatives,
+          "'cheap': with --method coterie, also look at cheap methods, for about a tenth of "
+          "the time, and say when one would do better; 'none': do not")
       ->type_name("TEXT")
       ->capture_default_str();
 }

@@ -122,7 +122,7 @@ def rows_of_one_model(tasks, n, columns=8, seed=1):
 
 def test_says_when_a_pooled_model_would_do_better(coterie):
     coterie.write("d.csv", csv_text(rows_of_one_model(tasks=20, n=10)))
-    command = ["select", "d.csv", "--kernels", "linear gauss:2", "-C", "0.5,4", "--lambda", "0,0.1max,inf", "--folds", "3"]
+    command = ["select", "d.csv", "--kernels", "linear gauss:2", "-C", "2^-7..2^7", "--lambda", "0,0.01max,0.1max,0.3max,inf", "--folds", "3"]
     out = coterie(*command, "-o", "a.h5", "--json").json
     by_name = {one["method"]: one for one in out["alternatives"]}
     assert list(by_name) == ["cmtl", "uniform", "pooled"]
@@ -135,6 +135,8 @@ def test_says_when_a_pooled_model_would_do_better(coterie):
     quiet = coterie(*command, "--alternatives", "none", "-o", "c.h5", "--json").json
     assert quiet["alternatives"] == [] and quiet["chosen"] == out["chosen"]
     assert (coterie.folder / "a.h5").read_bytes() == (coterie.folder / "c.h5").read_bytes()
+    # A small search has no time for them.
+    assert coterie(*command[:5], "2,4", *command[6:], "-o", "d.h5", "--json").json["alternatives"] == []
     # What it says is what the pooled method gets where its rows are as few.
     alone = coterie("select", "d.csv", "--method", "pooled", "--norm", "inf", *command[2:4], "-C", f"{out['chosen']['C']}", "--folds", "3",
                     "-o", "p.h5", "--json").json
@@ -149,7 +151,7 @@ def test_is_quiet_where_tasks_differ(coterie):
         if int(row[-1][1:]) % 2:
             row[-2] = turned[row[-2]]
     coterie.write("d.csv", csv_text(rows))
-    command = ["select", "d.csv", "--kernels", "linear gauss:2", "-C", "0.5,4,32", "--lambda", "0,0.1max,inf", "--folds", "3"]
+    command = ["select", "d.csv", "--kernels", "linear gauss:2", "-C", "2^-7..2^7", "--lambda", "0,0.01max,0.1max,0.3max,inf", "--folds", "3"]
     out = coterie(*command, "-o", "a.h5", "--json").json
     assert not next(one for one in out["alternatives"] if one["method"] == "pooled")["would_do_better"]
     assert "pooled would score" not in coterie(*command, "-o", "b.h5").out
