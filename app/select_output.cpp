@@ -192,6 +192,12 @@ std::string method_heat_map(const Selection& selection) {
   return as_svg(map);
 }
 
+// Other kernels, or another method.
+std::string alternative_name(const Alternative& one) {
+  return one.settings.method->is_main() ? "with kernels of single columns it"
+                                        : one.settings.method->name;
+}
+
 // How points, rows and fits hang together.
 std::string counts_text(const Selection& selection) {
   const GridScores& scores = selection.scores;
@@ -344,6 +350,7 @@ Json json_selection(const Selection& selection) {
   out["alternatives"] = Json::array();
   for (const Alternative& one : selection.alternatives)
     out["alternatives"].push_back({{"method", one.settings.method->name},
+                                   {"kernels", text_of(one.settings.kernels)},
                                    {"value", json_number(one.score)},
                                    {"standard_error", json_number(one.standard_error)},
                                    {"better", json_number(one.better)},
@@ -496,9 +503,11 @@ void print_selection(const Selection& selection) {
                selection.saved * selection.scores.cells.begin()->second.rows());
   for (const Alternative& one : selection.alternatives)
     if (one.would_do_better())
-      fmt::print("{} would score {}, this model {}: try --method {}\n", one.settings.method->name,
+      fmt::print("{} would score {}, this model {}: try {}\n", alternative_name(one),
                  score_text(one.score, selection.score), score_text(chosen.score, selection.score),
-                 one.settings.method->name);
+                 one.settings.method->is_main()
+                     ? fmt::format("--kernels \"{}\"", text_of(one.settings.kernels))
+                     : "--method " + one.settings.method->name);
   if (selection.scores.unconverged > 0)
     fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
                selection.scores.unconverged, selection.scores.fits, selection.scores.worst_gap);

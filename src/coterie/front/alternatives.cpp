@@ -60,8 +60,22 @@ Trial linear_trial(const Settings& base, Index tasks, Index points) {
   return trial;
 }
 
+// The chosen point with more kernels.
+Trial columns_trial(const Selection& selection, const Settings& base) {
+  Trial trial;
+  trial.settings = base;
+  trial.settings.kernels = {base.kernels, gauss({0.5, 1}).on_each()};
+  trial.grid = selection.grid;
+  const Settings& at = selection.settings;
+  trial.grid.C = {at.C};
+  trial.grid.lambda = {at.lambda};
+  trial.grid.norm = {at.norm};
+  trial.grid.normalise = {at.normalise};
+  return trial;
+}
+
 struct Wanted {
-  bool linear = false, uniform = false, pooled = false;
+  bool linear = false, uniform = false, pooled = false, columns = false;
 };
 
 Wanted wanted_for(const Dataset& data, const Selection& selection, const Settings& base) {
@@ -69,6 +83,10 @@ Wanted wanted_for(const Dataset& data, const Selection& selection, const Setting
   out.linear = std::ranges::none_of(base.kernels.list(), &Kernel::is_precomputed);
   out.uniform = std::ranges::none_of(selection.grid.norm, [](double p) { return std::isinf(p); });
   out.pooled = data.tasks.size() > 1 && !why_not(*MethodRef("pooled"), data);
+  const auto has_columns = [](const Kernel& kernel) { return !kernel.block.empty(); };
+  out.columns = out.linear && data.X.cols() > 1 &&
+                std::ranges::none_of(base.kernels.list(), has_columns) &&
+                std::ranges::find(data.features, "each") == data.features.end();
   return out;
 }
 
@@ -86,6 +104,12 @@ double cost_of_pool(const Dataset& data, const Settings& base) {
   return kPooledFit + 0.3 * rows * rows / squares;
 }
 
+// The same of a fit with two more kernels a column.
+double cost_of_columns(const Dataset& data, const Settings& base) {
+  return 2 +
+         2 * static_cast<double>(data.X.cols()) / static_cast<double>(base.kernels.list().size());
+}
+
 std::vector<Trial> trials_for(const Dataset& data, const Selection& selection, const Settings& base,
                               std::size_t folds) {
   const Wanted wanted = wanted_for(data, selection, base);
@@ -93,8 +117,12 @@ std::vector<Trial> trials_for(const Dataset& data, const Selection& selection, c
                            ((wanted.linear ? kLinearFit : 0) + (wanted.uniform ? kUniformFit : 0) +
                             (wanted.pooled ? cost_of_pool(data, base) : 0));
   const double fits = kShare * static_cast<double>(selection.scores.fits);
-  const Index points = per_point > 0 ? static_cast<Index>(std::min(3.0, fits / per_point)) : 0;
+  const double for_columns = static_cast<double>(folds) * cost_of_columns(data, base);
+  const bool columns = wanted.columns && for_columns + per_point <= fits;
+  const double left = columns ? fits - for_columns : fits;
+  const Index points = per_point > 0 ? static_cast<Index>(std::min(3.0, left / per_point)) : 0;
   std::vector<Trial> out;
+  if (columns) out.push_back(columns_trial(selection, base));
   if (points == 0) return out;
   if (wanted.linear) out.push_back(linear_trial(base, std::ssize(data.tasks), points));
   if (wanted.uniform) out.push_back(kernel_trial(selection, base, "uniform", 1, points));

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "coterie/kernel/base/precomputed.hpp"
@@ -233,9 +234,15 @@ Kernels precomputed(const std::string& file) {
 Kernels paper_kernels() { return {linear(), poly(2), gauss({1, 2, 4, 8, 16, 32, 64, 128})}; }
 
 std::string to_string(const Kernels& kernels) {
-  if (kernels == paper_kernels()) return "paper";
+  const std::vector<Kernel> paper = paper_kernels().list();
   std::string text;
   for (std::size_t k = 0; k < kernels.list().size(); ++k) {
+    const std::span<const Kernel> rest = std::span(kernels.list()).subspan(k);
+    if (rest.size() >= paper.size() && std::ranges::equal(rest.first(paper.size()), paper)) {
+      text += (text.empty() ? "" : text.ends_with(',') ? ";" : " ") + std::string("paper");
+      k += paper.size() - 1;
+      continue;
+    }
     Kernel kernel = kernels.list()[k];
     std::string widths;
     for (; kernel.base->arguments.listed && k + 1 < kernels.list().size(); ++k) {

@@ -305,6 +305,8 @@ TEST(ExpandEach, MakesAKernelPerColumnAndWidth) {
             parse_kernels("poly:2:1:raw@a poly:2:1:raw@c"));
   EXPECT_EQ(Kernels(parse_kernels("gauss:0.5,1@each")), gauss({0.5, 1}).on_each());
   EXPECT_EQ(to_string(gauss({0.5, 1}).on_each()), "gauss:0.5,1@each");
+  for (const char* text : {"paper gauss:0.5,1@each", "chi2 paper gauss:256", "gauss:0.5 paper"})
+    EXPECT_EQ(to_string(Kernels(text)), text);
 }
 
 // Every name leads back to the one column it was made for, whatever the columns are called.

@@ -34,8 +34,8 @@ TEST(ColumnWeights, AreSharesOfTheWeightsOfEveryTask) {
             mean += task.theta()[static_cast<Index>(m)] / task.theta().sum() /
                     static_cast<double>(model.tasks.size());
       EXPECT_NEAR(found.mean[static_cast<Index>(k)], mean, 1e-12);
-      if (k > 0)
-        EXPECT_LE(found.mean[static_cast<Index>(k)], found.mean[static_cast<Index>(k) - 1]);
+      if (k == 0) continue;
+      EXPECT_LE(found.mean[static_cast<Index>(k)], found.mean[static_cast<Index>(k) - 1]);
     }
   }
 }

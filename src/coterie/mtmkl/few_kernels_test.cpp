@@ -54,7 +54,8 @@ TEST(FewKernels, TheGapIsThatOfTheWholeProblem) {
                 1e-10 * B[static_cast<std::size_t>(t)].norm());
     }
     const ThetaProblem whole{roots.c, B, roots.graph, roots.kappa, simplex};
-    ThetaState state{.theta = Matrix::Constant(T, M, 1 / static_cast<double>(M))};
+    ThetaState state;
+    state.theta = Matrix::Constant(T, M, 1 / static_cast<double>(M));
     const ThetaResult found = solve_on_few_kernels(model, state, {.gap_tolerance = 1e-7});
     EXPECT_LE(found.gap, 1e-7);
     EXPECT_NEAR(model_gap(whole, found.theta, found.nu), found.gap, 1e-9);
@@ -77,7 +78,8 @@ TEST(FewKernels, KernelsOutsideTheSetJoinWhereATaskGains) {
   const TaskGraph graph = complete_graph(2);
   const Vector kappa = Vector::Constant(1, 1e-3);
   const RootedModel model{c, {{}, {}}, 1e-3, graph, kappa, simplex};
-  ThetaState state{.theta = Matrix::Zero(2, M)};
+  ThetaState state;
+  state.theta = Matrix::Zero(2, M);
   state.theta.col(0).setOnes();
   const ThetaResult found = solve_on_few_kernels(model, state, {.gap_tolerance = 1e-9});
   EXPECT_LE(found.gap, 1e-9);
