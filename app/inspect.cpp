@@ -9,7 +9,9 @@
 #include "command.hpp"
 #include "coterie/baseline/coclus.hpp"
 #include "coterie/io/model_file.hpp"
+#include "coterie/model/column_weights.hpp"
 #include "coterie/model/method.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 #include "method_options.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -92,6 +94,19 @@ void print_feature_clusters(const Model& model) {
   fmt::print("\n");
 }
 
+// Every column that has a kernel of its own: its share of the weights, in the mean and in every group of "groups".
+Json json_columns(const Model& model) {
+  const ColumnWeights weights = column_weights(model);
+  Json out = Json::array();
+  for (Index k = 0; k < std::ssize(weights.columns); ++k)
+    out.push_back(
+        {{"name",
+          model.features[static_cast<std::size_t>(weights.columns[static_cast<std::size_t>(k)])]},
+         {"mean", json_number(weights.mean[k])},
+         {"groups", json_vector(weights.share.col(k))}});
+  return out;
+}
+
 Json json_model(const Model& model) {
   Json out = json_fit(model);
   out["fingerprint"] = model.fingerprint;
@@ -105,6 +120,7 @@ Json json_model(const Model& model) {
                     {"shift", json_vector(model.scaling.shift)},
                     {"factor", json_vector(model.scaling.factor)}};
   out["divisors"] = json_vector(model.divisors);
+  out["columns"] = json_columns(model);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
     const TaskModel& task = model.tasks[t];
     out["tasks"][t].update(Json{{"negative", task.negative},
@@ -161,25 +177,89 @@ void print_weights(const Model& model) {
   fmt::print("{}\n", table.text());
 }
 
+// Of one kernel, over all tasks.
+struct KernelUse {
+  double mean = 0, largest = 0;
+  Index tasks = 0;
+};
+
+std::vector<KernelUse> uses_of_kernels(const Model& model) {
+  std::vector<KernelUse> uses(model.kernels.size());
+  for (const TaskModel& task : model.tasks)
+    for (std::size_t m = 0; m < uses.size(); ++m) {
+      const double weight = task.theta()[static_cast<Index>(m)];
+      uses[m].mean += weight / static_cast<double>(model.tasks.size());
+      uses[m].largest = std::max(uses[m].largest, weight);
+      uses[m].tasks += weight > 0;
+    }
+  return uses;
+}
+
+constexpr std::size_t kMostKernels = 25, kMostColumns = 15;  // in tables; more are summed up
+
 void print_kernels(const Model& model) {
   if (model.kernels.empty()) return print_weights(model);
-  fmt::print("kernels, and their weight in the tasks\n");
+  const std::vector<KernelUse> uses = uses_of_kernels(model);
+  std::vector<std::size_t> order(uses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const bool many = uses.size() > kMostKernels;
+  if (many)
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t m) { return uses[m].mean; });
+  fmt::print("kernels, and their weight in the tasks{}\n", many ? ", largest first" : "");
   Table kernels({"kernel", "divisor", "tasks using it", "mean weight", "largest"}, "l");
-  for (std::size_t m = 0; m < model.kernels.size(); ++m) {
-    double sum = 0, largest = 0;
-    Index users = 0;
-    for (const TaskModel& task : model.tasks) {
-      const double weight = task.theta()[static_cast<Index>(m)];
-      sum += weight;
-      largest = std::max(largest, weight);
-      users += weight > 0;
-    }
-    kernels.add({to_string(model.kernels[m]), short_number(model.divisors[static_cast<Index>(m)]),
-                 fmt::to_string(users),
-                 fmt::format("{:.3f}", sum / static_cast<double>(model.tasks.size())),
-                 fmt::format("{:.3f}", largest)});
+  double rest = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::size_t m = order[k];
+    if (k < kMostKernels)
+      kernels.add({to_string(model.kernels[m]), short_number(model.divisors[static_cast<Index>(m)]),
+                   fmt::to_string(uses[m].tasks), fmt::format("{:.3f}", uses[m].mean),
+                   fmt::format("{:.3f}", uses[m].largest)});
+    else
+      rest += uses[m].mean;
   }
-  fmt::print("{}\n", kernels.text());
+  fmt::print("{}", kernels.text());
+  if (many)
+    fmt::print("  and {} more, with a mean weight of {:.3f} together (all with --json)\n",
+               order.size() - kMostKernels, rest);
+  fmt::print("\n");
+}
+
+// "group 2", or the name of a task that is alone.
+std::string group_name(const Model& model, const Groups& groups, Index g) {
+  const std::vector<Index>& group = groups[static_cast<std::size_t>(g)];
+  return group.size() > 1 ? fmt::format("group {}", g + 1) : task_names(model, group).front();
+}
+
+void print_columns(const Model& model) {
+  const ColumnWeights weights = column_weights(model);
+  if (weights.columns.empty()) return;
+  const Groups groups = listed(model.groups());
+  fmt::print("columns, and the share of the kernel weights that looks at each alone\n");
+  Table table({"column", "mean", "largest", "where"}, "lrrl");
+  double rest = 0;
+  Index more = 0;
+  for (Index k = 0; k < std::ssize(weights.columns); ++k) {
+    if (k >= static_cast<Index>(kMostColumns) || !(weights.mean[k] > 0)) {
+      rest += weights.mean[k];
+      ++more;
+      continue;
+    }
+    Index where = 0;
+    const double largest = weights.share.col(k).maxCoeff(&where);
+    table.add(
+        {model.features[static_cast<std::size_t>(weights.columns[static_cast<std::size_t>(k)])],
+         fmt::format("{:.3f}", weights.mean[k]), fmt::format("{:.3f}", largest),
+         group_name(model, groups, where)});
+  }
+  fmt::print("{}", table.text());
+  if (more > 0)
+    fmt::print("  and {}, {:.3f} together (all with --json)\n", plural(more, "more column"), rest);
+  double together = 0;
+  for (Index g = 0; g < std::ssize(groups); ++g)
+    together += weights.together[g] *
+                static_cast<double>(groups[static_cast<std::size_t>(g)].size()) /
+                static_cast<double>(model.tasks.size());
+  fmt::print("  kernels of several columns have {:.3f}\n\n", together);
 }
 
 void print_scaling(const Model& model) {
@@ -270,6 +350,7 @@ int run_inspect(const InspectOptions& options) {
   if (!model.classes.empty()) fmt::print("classes\n{}\n", wrap(model.classes, 2));
   print_scaling(model);
   print_kernels(model);
+  print_columns(model);
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
   print_feature_clusters(model);
   print_calibration(model);

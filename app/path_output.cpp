@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "coterie/io/atomic_file.hpp"
@@ -113,6 +115,30 @@ Dendrogram dendrogram_of(const PathResult& result) {
   return tree;
 }
 
+// Of many kernels those of the largest weights are drawn, and the others as one sum.
+void keep_largest(WeightPaths& paths) {
+  constexpr std::size_t drawn = 19, most = 30;
+  if (paths.kernels.size() <= most) return;
+  std::vector<Index> order(paths.kernels.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  Vector largest = Vector::Zero(std::ssize(order));
+  for (const Matrix& theta : paths.theta)
+    largest = largest.cwiseMax(theta.colwise().maxCoeff().transpose());
+  std::ranges::stable_sort(order, std::greater(), [&](Index m) { return largest[m]; });
+  order.resize(drawn);
+  std::ranges::sort(order);
+  std::vector<std::string> names;
+  for (const Index m : order) names.push_back(paths.kernels[static_cast<std::size_t>(m)]);
+  names.push_back(fmt::format("{} others", paths.kernels.size() - drawn));
+  for (Matrix& theta : paths.theta) {
+    Matrix kept(theta.rows(), std::ssize(names));
+    kept.leftCols(std::ssize(order)) = theta(Eigen::all, order);
+    kept.rightCols(1) = theta.rowwise().sum() - kept.leftCols(std::ssize(order)).rowwise().sum();
+    theta = std::move(kept);
+  }
+  paths.kernels = std::move(names);
+}
+
 WeightPaths weight_paths_of(const PathResult& result) {
   WeightPaths paths;
   paths.title = "Kernel weights along lambda";
@@ -129,6 +155,7 @@ WeightPaths weight_paths_of(const PathResult& result) {
   }
   paths.tasks = names_of_tasks(result.data);
   paths.kernels = result.kernels;
+  keep_largest(paths);
   for (const TreeNode& node : result.tree.nodes)
     if (node.for_good) paths.merges.push_back(result.share(node.lambda));
   if (const std::optional<std::size_t> best = best_point(result.path)) {

@@ -1,11 +1,14 @@
-// coterie select: which C, lambda, norm and normalisation, or which parameters of another method.
+// coterie select: which C, lambda, norm and normalisation, or which parameters of another method; and which method.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 #include "calibration.hpp"
 #include "command.hpp"
+#include "coterie/front/contest.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
 #include "coterie/io/atomic_file.hpp"
@@ -23,6 +26,8 @@ namespace {
 struct SelectOptions {
   ProblemOptions problem;
   Settings settings;
+  std::vector<MethodRef> methods = {MethodRef()};
+  std::vector<Kernels> kernels = {Settings().kernels};  // sets of them
   std::optional<std::string> C, lambda, norm, normalise;
   std::string parameters;
   std::string preset = "paper";
@@ -32,6 +37,7 @@ struct SelectOptions {
   std::string score = "accuracy";
   std::string search = "grid";
   bool one_se = false, resume = false;
+  std::string alternatives = "cheap";
   Index seed = 1;
   CalibrationOptions calibration;
   std::string model_path, table_path, picture_path;
@@ -56,28 +62,76 @@ void check_one_way(const SelectOptions& options) {
     throw InputError(fmt::format("{} are both given; choose one.", fmt::join(given, " and ")));
 }
 
-// What is given, over what the preset says.
-struct Plan {
-  SelectSettings how;
-  Grid grid;
-};
+// Who is to be judged: every method, with every set of kernels if it has any.
+std::vector<Settings> candidate_settings(const SelectOptions& options) {
+  std::vector<Settings> out;
+  for (const MethodRef& method : options.methods)
+    for (const Kernels& kernels : options.kernels) {
+      Settings one = options.settings;
+      one.method = method;
+      one.kernels = kernels;
+      const std::vector<std::string> unused = unused_fields(one);
+      const bool has_kernels = std::ranges::find(unused, "kernels") == unused.end();
+      if (has_kernels || kernels == options.kernels.front()) out.push_back(std::move(one));
+    }
+  return out;
+}
 
-Plan plan_of(const SelectOptions& options) {
-  Plan plan;
-  check_given(options.settings, *options.command);
-  SelectSettings& how = plan.how;
-  how.settings = in_full(options.settings);
-  validate(how.settings);
-  const Method& method = *how.settings.method;
-  if (method.is_linear() && options.command->count("--preset") > 0)
-    throw InputError(fmt::format(
-        "--preset has no meaning for --method {}; give lists in --parameters.", method.name));
+// What is given, over what the preset says.
+GridText lists_of(const SelectOptions& options) {
   GridText text = preset_of(options);
   text.C = options.C.value_or(text.C);
   text.lambda = options.lambda.value_or(text.lambda);
   text.norm = options.norm.value_or(text.norm);
   text.normalise = options.normalise.value_or(text.normalise);
-  plan.grid = parse_method_grid(how.settings, text, options.parameters);
+  return text;
+}
+
+// Of several methods each takes the parameters that it has; one that none has is a slip.
+std::string parameters_for(const Method& method, const SelectOptions& options) {
+  if (options.methods.size() == 1) return options.parameters;
+  const auto has = [](const Method& some, const std::string& name) {
+    return std::ranges::find(some.parameters, name, &Parameter::name) != some.parameters.end();
+  };
+  std::string own;
+  for (const auto& [name, values] : split_parameters(options.parameters)) {
+    if (has(method, name)) own += fmt::format("{}={} ", name, values);
+    if (std::ranges::none_of(options.methods,
+                             [&](const MethodRef& other) { return has(*other, name); }))
+      throw InputError(
+          fmt::format("--parameters names '{}', which none of the methods has.", name));
+  }
+  return own;
+}
+
+struct Plan {
+  SelectSettings how;
+  std::vector<Candidate> candidates;
+  bool several() const { return candidates.size() > 1; }
+};
+
+void add_candidates_to(Plan& plan, const SelectOptions& options) {
+  const std::vector<Settings> all = candidate_settings(options);
+  check_given(all, *options.command);
+  const bool linear = std::ranges::all_of(
+      options.methods, [](const MethodRef& method) { return method->is_linear(); });
+  if (linear && options.command->count("--preset") > 0)
+    throw InputError(
+        fmt::format("--preset has no meaning for --method {}; give lists in --parameters.",
+                    options.methods.front()->name));
+  const GridText lists = lists_of(options);
+  for (const Settings& one : all) {
+    validate(in_full(one));
+    plan.candidates.push_back(
+        {one, parse_method_grid(one, lists, parameters_for(*one.method, options))});
+  }
+  plan.how.settings = in_full(all.front());
+}
+
+Plan plan_of(const SelectOptions& options) {
+  Plan plan;
+  add_candidates_to(plan, options);
+  SelectSettings& how = plan.how;
   const std::optional<Score> score = score_from(options.score);
   if (!score)
     throw InputError(fmt::format(
@@ -91,15 +145,28 @@ Plan plan_of(const SelectOptions& options) {
   how.score = *score;
   how.coarse = options.search == "coarse";
   how.one_se = options.one_se;
+  if (options.alternatives != "cheap" && options.alternatives != "none")
+    throw InputError(
+        fmt::format("--alternatives is '{}'; it must be 'cheap' or 'none'.", options.alternatives));
+  how.alternatives = options.alternatives == "cheap";
   how.seed = static_cast<std::uint64_t>(options.seed);
   check_selection(how);
+  for (const Candidate& one : plan.candidates) check_selection(how_of(one, how));
   return plan;
+}
+
+// Of all sets, to find the files that they name.
+Kernels all_kernels(const SelectOptions& options) {
+  std::vector<Kernel> all;
+  for (const Kernels& set : options.kernels)
+    all.insert(all.end(), set.list().begin(), set.list().end());
+  return Kernels(std::move(all));
 }
 
 std::string journal_of(const SelectOptions& options) { return options.model_path + ".journal"; }
 
 void check_outputs(const SelectOptions& options) {
-  std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
+  std::vector<std::string> inputs = input_files(options.problem, all_kernels(options));
   if (!options.validation.empty()) inputs.push_back(options.validation);
   check_model_output(options.model_path, inputs);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
@@ -120,31 +187,38 @@ void tell_earlier(const SearchJournal& journal, const SelectOptions& options, bo
     tell("note: an interrupted run is forgotten; --resume would have gone on.\n");
 }
 
-void write_results(const SelectOptions& options, const Selection& selection, const Model& model) {
+void write_results(const SelectOptions& options, const Contest& result, const Model& model) {
   save(model, options.model_path);
-  if (!options.table_path.empty())
-    write_file_atomically(options.table_path, options.table_path.ends_with(".json")
-                                                  ? json_grid(selection).dump(2) + "\n"
-                                                  : csv_grid(selection));
+  const bool several = result.candidates.size() > 1;
+  if (options.table_path.ends_with(".json"))
+    write_file_atomically(
+        options.table_path,
+        (several ? json_contest(result) : json_grid(result.chosen())).dump(2) + "\n");
+  else if (!options.table_path.empty())
+    write_file_atomically(options.table_path,
+                          several ? csv_contest(result) : csv_grid(result.chosen()));
   if (!options.picture_path.empty())
-    write_file_atomically(options.picture_path, heat_map(selection));
+    write_file_atomically(options.picture_path, heat_map(result.chosen()));
 }
 
 struct SelectPhases {
   double read = 0, search = 0, fit = 0;
 };
 
-void print_result(const SelectOptions& options, const Selection& selection, const Model& model,
+void print_result(const SelectOptions& options, const Contest& result, const Model& model,
                   const SelectPhases& phases, double seconds) {
+  const bool several = result.candidates.size() > 1;
   if (options.output.json) {
-    Json out = json_selection(selection);
+    Json out = json_selection(result.chosen());
+    if (several) out.update(json_contest(result));
     out["fit"] = json_fit(model);
     out["seconds"] = seconds;
     out["phases"] = {{"read", phases.read}, {"search", phases.search}, {"fit", phases.fit}};
     out["model"] = options.model_path;
     return print_json(out);
   }
-  print_selection(selection);
+  if (several) print_contest(result);
+  print_selection(result.chosen());
   fmt::print("\n{}, {}, status {}\n\n{}\n", strength_text(model), proof_text(model.certificate()),
              to_string(model.certificate().status), groups_text(model));
   fmt::print("read {}, search {}, fit {}\n", seconds_text(phases.read), seconds_text(phases.search),
@@ -172,16 +246,19 @@ struct SelectSession {
   Dataset data = {};
   Extras extras = {};
   Run run = {};
+  std::size_t searched = 0;  // which candidate
 
   explicit SelectSession(const SelectOptions& from)
       : options(from), plan(plan_of(from)), monitor(from.output.quiet) {
     monitor.aim(plan.how.settings.tolerance);
     monitor.phase("reading " + file_list(options.problem.data.paths));
     data = read_problem(options.problem);
-    extras = read_extras(options.problem, plan.how.settings, data);
+    Settings with_all = plan.how.settings;
+    with_all.kernels = all_kernels(options);
+    extras = read_extras(options.problem, with_all, data);
     check_dataset(data);
     if (!options.validation.empty()) plan.how.validation = read_validation(options, data);
-    limit_clusters(plan.grid, std::ssize(data.tasks));
+    for (Candidate& one : plan.candidates) limit_clusters(one.grid, std::ssize(data.tasks));
     if (options.calibration.wanted())  // what cannot be folded is said before the search
       fold_tasks(data, options.folds, plan.how.seed);
     run = run_of(options.problem, monitor, options.output.quiet);
@@ -197,8 +274,11 @@ struct SelectSession {
   }
   void enter(Work work) {
     if (work == Work::searching) {
-      phases.read = watch.lap();
-      monitor.phase(fmt::format("searching {}", size_text(plan.grid)));
+      if (phases.read == 0) phases.read = watch.lap();
+      const Candidate& now = plan.candidates[searched];
+      monitor.phase(fmt::format("searching {}{}",
+                                plan.several() ? name_of(now, plan.candidates) + ": " : "",
+                                size_text(now.grid)));
       set_stage_kept(kept_text(), exit_failed);
     } else if (work == Work::preparing) {
       phases.search = watch.lap();
@@ -215,10 +295,37 @@ struct SelectSession {
   }
 };
 
-Selection run_search(SelectSession& session, SearchJournal& journal) {
+// What cannot be searched is said before a journal is made.
+void check_session(const SelectSession& session) {
+  const auto& [how, candidates] = session.plan;
+  if (session.plan.several())
+    check_candidates(session.data, candidates, how, session.run, session.extras);
+  else
+    check_search(session.data, candidates.front().grid, how, session.run, session.extras);
+}
+
+// A single candidate is a contest of one.
+Contest search_one(SelectSession& session, SearchJournal& journal) {
+  const auto& [how, candidates] = session.plan;
+  Contest out;
+  out.candidates = candidates;
+  Selection found = select(session.data, candidates.front().grid, how, session.run, session.extras,
+                           journal.hooks());
+  out.stopped = found.scores.stopped;
+  out.trained = std::move(found.trained);
+  out.contenders.push_back({0, std::move(found)});
+  return out;
+}
+
+Contest run_search(SelectSession& session, SearchJournal& journal) {
+  const auto& [how, candidates] = session.plan;
   try {
-    return select(session.data, session.plan.grid, session.plan.how, session.run, session.extras,
-                  journal.hooks());
+    if (!session.plan.several()) return search_one(session, journal);
+    return select_among(session.data, candidates, how, session.run, session.extras,
+                        [&](std::size_t candidate) {
+                          session.searched = candidate;
+                          return journal.hooks(candidate);
+                        });
   } catch (const InputError&) {  // of kernels on the data
     if (journal.rows() == 0) journal.remove();
     throw;
@@ -226,16 +333,18 @@ Selection run_search(SelectSession& session, SearchJournal& journal) {
 }
 
 // Calibrated where that is wanted; nothing when it was stopped.
-std::optional<Model> final_model(SelectSession& session, const Selection& selection) {
+std::optional<Model> final_model(SelectSession& session, const Contest& result) {
   const SelectOptions& options = session.options;
-  if (!options.calibration.wanted()) return selection.model();
+  const Model& model = result.trained->model;
+  if (!options.calibration.wanted()) return model;
   session.run.share = [&](Index done, Index folds) {
     return session.monitor.share(done, folds, "folds");
   };
   CalibrationSettings how = settings_of(options.calibration);
   how.folds = options.folds;
   how.seed = session.plan.how.seed;
-  return calibrate(selection.model(), session.data, how, session.run, session.extras);
+  return calibrate(model, session.data, how, session.run,
+                   extras_for(*model.settings.method, session.extras));
 }
 
 int run_select(const SelectOptions& options) {
@@ -243,32 +352,31 @@ int run_select(const SelectOptions& options) {
   check_problem(options.problem);
   check_calibration(options.calibration);
   SelectSession session(options);
-  check_search(session.data, session.plan.grid, session.plan.how, session.run,
-               session.extras);  // before a journal is made
+  check_session(session);
   const bool forgotten = Journal::exists(journal_of(options));
   SearchJournal journal(journal_of(options), options.resume ? Resume::yes : Resume::no,
-                        session.data, session.plan.grid, session.plan.how, session.extras);
+                        session.data, session.plan.candidates, session.plan.how, session.extras);
   session.monitor.clear();
   if (!options.output.quiet) tell_earlier(journal, options, forgotten);
 
-  const Selection selection = run_search(session, journal);
-  if (selection.scores.stopped)
+  const Contest result = run_search(session, journal);
+  if (result.stopped)
     return session.stopped(fmt::format(
         "stopped: no model was written; {} in {}. Go on with the same command and --resume.\n",
         journal.rows() == 1 ? "1 row is kept" : fmt::format("{} rows are kept", journal.rows()),
         journal_of(options)));
   if (interrupted()) return session.stopped(session.kept_text());
-  const std::optional<Model> model = final_model(session, selection);
+  const std::optional<Model> model = final_model(session, result);
   if (!model) return session.stopped(session.kept_text());
   session.phases.fit = session.watch.lap();
   set_stage(Stage::writing);
-  write_results(options, selection, *model);
+  write_results(options, result, *model);
   journal.remove();
   set_stage(Stage::reading_only);
   session.monitor.clear();
-  print_result(options, selection, *model, session.phases, session.watch.seconds());
-  if (!options.output.quiet) tell("{}", edges_text(selection, model->groups().size() == 1));
-  if (selection.trained->fit.status() == Status::converged) return exit_done;
+  print_result(options, result, *model, session.phases, session.watch.seconds());
+  if (!options.output.quiet) tell("{}", edges_text(result.chosen(), model->groups().size() == 1));
+  if (result.trained->fit.status() == Status::converged) return exit_done;
   tell("warning: the fit of the choice ended with status '{}', relative gap {:.1e}.\n",
        to_string(model->certificate().status), model->certificate().gap);
   return exit_short;
@@ -298,6 +406,59 @@ void add_lists(CLI::App& command, SelectOptions& options) {
                   "of methods other than coterie, lists such as 'lambda=2^-10..2^10 clusters=1..5' "
                   "(default: as `coterie methods` lists)")
       ->type_name("TEXT");
+}
+
+// "coterie,stl,cmtl", or "all".
+std::vector<MethodRef> read_methods(const std::string& text) {
+  if (text == "all") return {methods().begin(), methods().end()};
+  std::vector<MethodRef> out;
+  for (const std::string& name : split_names(text)) {
+    out.emplace_back(name);
+    if (std::ranges::count(out, out.back()) > 1)
+      throw InputError(fmt::format("--method lists '{}' twice.", name));
+  }
+  if (out.empty()) out.emplace_back(text);  // throws, with the names
+  return out;
+}
+
+// Sets of kernels, with a '|' between two.
+std::vector<Kernels> read_kernel_sets(const std::string& text) {
+  std::vector<Kernels> out;
+  std::istringstream words(text);
+  std::string set;
+  const auto add = [&] {
+    out.emplace_back(set);
+    set.clear();
+    if (std::ranges::count(out, out.back()) > 1)
+      throw InputError(fmt::format("--kernels lists the set '{}' twice.", text_of(out.back())));
+  };
+  for (std::string word; words >> word;) {
+    if (word == "|")
+      add();
+    else
+      set += word + " ";
+  }
+  add();
+  return out;
+}
+
+void add_candidates(CLI::App& command, SelectOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--method", [&options](const std::string& text) { options.methods = read_methods(text); },
+          "what is learnt: coterie, a method to compare it with, a list such as "
+          "'coterie,stl,cmtl' or 'all'; of several, that of the best score on the same folds is "
+          "fitted (names as `coterie methods` lists them)")
+      ->type_name("TEXT")
+      ->default_str("coterie");
+  command
+      .add_option_function<std::string>(
+          "--kernels",
+          [&options](const std::string& text) { options.kernels = read_kernel_sets(text); },
+          fmt::format("{}; several sets with ' | ' between them are judged as methods are",
+                      help_of_kernels()))
+      ->type_name("TEXT")
+      ->default_str("paper");
 }
 
 void add_judgement(CLI::App& command, SelectOptions& options) {
@@ -331,6 +492,16 @@ void add_judgement(CLI::App& command, SelectOptions& options) {
       ->capture_default_str();
 }
 
+void add_alternatives(CLI::App& command, SelectOptions& options) {
+  command
+      .add_option(
+          "--alternatives", options.alternatives,
+          "'cheap': with --method coterie, also look at cheap methods, for about a tenth of "
+          "the time, and say when one would do better; 'none': do not")
+      ->type_name("TEXT")
+      ->capture_default_str();
+}
+
 void add_outputs(CLI::App& command, SelectOptions& options) {
   command
       .add_option("--table", options.table_path,
@@ -356,9 +527,12 @@ void add_select(CLI::App& program, Action& chosen) {
       ->type_name("FILE");
   add_lists(command, *options);
   add_judgement(command, *options);
+  add_alternatives(command, *options);
   add_outputs(command, *options);
   add_problem(command, options->problem);
-  add_settings(command, options->settings, {"C", "lambda", "norm", "normalise", "parameters"});
+  add_candidates(command, *options);
+  add_settings(command, options->settings,
+               {"C", "lambda", "norm", "normalise", "parameters", "method", "kernels"});
   add_calibrate(command, options->calibration);
   add_seed(command, options->seed);
   add_resources(command, options->problem);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "coterie/report/heat_map.hpp"
+#include "messages.hpp"
 
 namespace coterie::app {
 namespace {
@@ -191,6 +192,12 @@ std::string method_heat_map(const Selection& selection) {
   return as_svg(map);
 }
 
+// Other kernels, or another method.
+std::string alternative_name(const Alternative& one) {
+  return one.settings.method->is_main() ? "with kernels of single columns it"
+                                        : one.settings.method->name;
+}
+
 // How points, rows and fits hang together.
 std::string counts_text(const Selection& selection) {
   const GridScores& scores = selection.scores;
@@ -340,6 +347,84 @@ Json json_selection(const Selection& selection) {
   out["fits_saved_at_most"] = selection.saved * selection.scores.cells.begin()->second.rows();
   out["worst_gap"] = json_number(selection.scores.worst_gap);
   out["grid"] = json_grid(selection);
+  out["alternatives"] = Json::array();
+  for (const Alternative& one : selection.alternatives)
+    out["alternatives"].push_back({{"method", one.settings.method->name},
+                                   {"kernels", text_of(one.settings.kernels)},
+                                   {"value", json_number(one.score)},
+                                   {"standard_error", json_number(one.standard_error)},
+                                   {"better", json_number(one.better)},
+                                   {"better_error", json_number(one.better_error)},
+                                   {"would_do_better", one.would_do_better()}});
+  return out;
+}
+
+void print_contest(const Contest& contest) {
+  const Score score = contest.chosen().score;
+  fmt::print("{} by {}, each at its best point\n", plural(std::ssize(contest.contenders), "method"),
+             contest.chosen().judged_by);
+  Table table({"method", score_name(score), "std. error", "behind", "its error", "points", "at"},
+              "lrrrrrl");
+  for (const Contender& one : contest.contenders) {
+    const Selection& selection = one.selection;
+    const bool best = &one == &contest.contenders[contest.best];
+    table.add({contest.name(one), score_text(selection.of_chosen().score, score),
+               score_text(selection.of_chosen().standard_error, score),
+               best ? "best" : score_text(one.behind, score),
+               best ? "" : score_text(one.behind_error, score),
+               fmt::to_string(selection.ranked.size()),
+               point_text(selection.grid, selection.chosen)});
+  }
+  fmt::print("{}", table.text());
+  for (const Contest::LeftOut& one : contest.left_out)
+    fmt::print("  left out: {}: {}\n",
+               name_of(contest.candidates[one.candidate], contest.candidates),
+               with_options(one.why));
+  fmt::print("\nthe best, {}:\n", contest.name(contest.contenders[contest.best]));
+}
+
+Json json_contest(const Contest& contest) {
+  Json out = {{"methods", Json::array()}, {"left_out", Json::array()}};
+  for (std::size_t k = 0; k < contest.contenders.size(); ++k) {
+    const Contender& one = contest.contenders[k];
+    const Selection& selection = one.selection;
+    out["methods"].push_back({{"name", contest.name(one)},
+                              {"method", selection.grid.method->name},
+                              {"kernels", text_of(selection.settings.kernels)},
+                              {"value", json_number(selection.of_chosen().score)},
+                              {"standard_error", json_number(selection.of_chosen().standard_error)},
+                              {"behind", json_number(one.behind)},
+                              {"behind_error", json_number(one.behind_error)},
+                              {"best", k == contest.best},
+                              {"points", selection.ranked.size()},
+                              {"fits", selection.scores.fits},
+                              {"fits_short", selection.scores.unconverged},
+                              {"optimism", json_number(selection.confidence.optimism)},
+                              {"chosen", json_point(selection.grid, selection.chosen)}});
+  }
+  for (const Contest::LeftOut& one : contest.left_out) {
+    const Candidate& candidate = contest.candidates[one.candidate];
+    out["left_out"].push_back({{"name", name_of(candidate, contest.candidates)},
+                               {"method", candidate.grid.method->name},
+                               {"why", with_options(one.why)}});
+  }
+  return out;
+}
+
+std::string csv_contest(const Contest& contest) {
+  std::string out = "method,score,standard_error,behind,behind_error,best,points,chosen\n";
+  const auto number = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{}", value);
+  };
+  for (std::size_t k = 0; k < contest.contenders.size(); ++k) {
+    const Contender& one = contest.contenders[k];
+    const Ranked& chosen = one.selection.of_chosen();
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(contest.name(one)), number(chosen.score),
+                    number(chosen.standard_error), number(one.behind), number(one.behind_error),
+                    k == contest.best ? 1 : 0, one.selection.ranked.size(),
+                    csv_field(point_text(one.selection.grid, one.selection.chosen)));
+  }
   return out;
 }
 
@@ -416,6 +501,13 @@ void print_selection(const Selection& selection) {
                selection.ranked.size(),
                selection.ranked.size() + static_cast<std::size_t>(selection.saved), selection.saved,
                selection.saved * selection.scores.cells.begin()->second.rows());
+  for (const Alternative& one : selection.alternatives)
+    if (one.would_do_better())
+      fmt::print("{} would score {}, this model {}: try {}\n", alternative_name(one),
+                 score_text(one.score, selection.score), score_text(chosen.score, selection.score),
+                 one.settings.method->is_main()
+                     ? fmt::format("--kernels \"{}\"", text_of(one.settings.kernels))
+                     : "--method " + one.settings.method->name);
   if (selection.scores.unconverged > 0)
     fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
                selection.scores.unconverged, selection.scores.fits, selection.scores.worst_gap);

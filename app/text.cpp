@@ -79,15 +79,24 @@ std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels
   std::vector<Index> order(kernels.size());
   std::iota(order.begin(), order.end(), Index{0});
   std::ranges::stable_sort(order, [&](Index a, Index b) { return theta[a] > theta[b]; });
+  constexpr Index most = 10;
   std::string out;
-  Index small = 0;
+  Index shown = 0, more = 0, small = 0;
+  double rest = 0;
   for (const Index m : order) {
-    if (theta[m] >= 0.005)
+    if (theta[m] >= 0.005 && shown < most) {
       out += fmt::format("{}{} {:.2f}", out.empty() ? "" : "  ",
                          to_string(kernels[static_cast<std::size_t>(m)]), theta[m]);
-    else if (theta[m] >= 1e-4)
+      ++shown;
+    } else if (shown == most && theta[m] > 0) {
+      ++more;
+      rest += theta[m];
+    } else if (theta[m] >= 1e-4) {
       ++small;
+    }
   }
+  if (rest >= 0.005) return fmt::format("{}  ({} more: {:.2f})", out, more, rest);
+  small += more;
   if (small > 0) out += fmt::format("{}({} below 0.005)", out.empty() ? "" : "  ", small);
   return out.empty() ? "no kernel" : out;
 }

@@ -35,7 +35,7 @@ std::string seconds_text(double seconds);  // "0.42 s"
 std::string plural(Index count, const std::string& noun);
 std::string csv_field(const std::string& text);  // in quotes where it needs them
 
-// "gauss:2 0.61  linear 0.39": the largest weights first, those below 0.005 only counted, from 1e-4 on.
+// "gauss:2 0.61  linear 0.39": the largest weights first, ten at most and the others summed; those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);
 
 // "objective 12.345678, certified within 3.1e-05 of the optimum (relative gap)", or what else the gap claims.

@@ -63,6 +63,7 @@ const std::vector<Part> parts = {
     {"tasks", "time against the number of tasks", part_tasks, false, false},
     {"samples", "time against the number of samples", part_samples, false, false},
     {"kernels", "time against the number of kernels", part_kernels, false, false},
+    {"columns", "time against the number of kernels of single columns", part_columns, false, false},
     {"growth", "tasks, samples and kernels, with plots docs/growth-*.svg", part_growth, false},
     {"select", "a grid of 21 x 21 points with 5-fold cross-validation", part_select, true, false},
     {"calibration", "log loss of probabilities on rows that were not trained on (docs/choosing.md)",

@@ -33,6 +33,7 @@ std::vector<Report> part_threads(const Options& options);
 std::vector<Report> part_tasks(const Options& options);
 std::vector<Report> part_samples(const Options& options);
 std::vector<Report> part_kernels(const Options& options);
+std::vector<Report> part_columns(const Options& options);
 std::vector<Report> part_growth(const Options& options);
 std::vector<Report> part_choosing(const Options& options);
 std::vector<Report> part_standardised(const Options& options);

@@ -1,4 +1,4 @@
-// select: C and lambda by cross-validation, and the model of the choice on all rows.
+// select: C and lambda by cross-validation, and the model of the choice on all rows. select_among: the same for several methods.
 #include <coterie/coterie.hpp>
 #include <cstdio>
 
@@ -14,5 +14,18 @@ int main() {
              {.settings = {.kernels = {linear(), gauss({2, 8})}}, .folds = 3, .score = Score::auc});
   std::printf("chosen: C %g, lambda %s, AUC %.3f\n", best.settings.C,
               text_of(best.settings.lambda).c_str(), best.of_chosen().score);
-  return verify(best.model(), data).holds() ? 0 : 1;
+  for (const Alternative& other : best.alternatives)
+    if (other.would_do_better())
+      std::printf("%s would score %.3f\n", other.settings.method->name.c_str(), other.score);
+
+  // Methods side by side, on the same folds.
+  const Settings main{.kernels = {linear(), gauss({2, 8})}};
+  const Settings cmtl{.method = "cmtl"};
+  const Contest both = select_among(
+      data, {{main, grid}, {cmtl, parse_method_grid(cmtl, {}, "lambda=0.01,0.1 clusters=2")}},
+      {.folds = 3, .score = Score::auc});
+  for (const Contender& one : both.contenders)
+    std::printf("%-8s AUC %.3f, behind by %.3f\n", both.name(one).c_str(),
+                one.selection.of_chosen().score, one.behind);
+  return verify(best.model(), data).holds() && verify(both.trained->model, data).holds() ? 0 : 1;
 }

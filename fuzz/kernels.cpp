@@ -7,8 +7,10 @@
 namespace coterie::fuzz {
 namespace {
 
-void check_values(std::vector<Kernel> kernels) {
-  resolve_columns(kernels, {"f1", "f2", "f3", "f-4", "a+b"});
+void check_values(const std::vector<Kernel>& list) {
+  const std::vector<std::string> features = {"f1", "f2", "f3", "f-4", "a+b"};
+  std::vector<Kernel> kernels = expand_each(list, features);
+  resolve_columns(kernels, features);
   Vector x(5), z(5);
   x << 0.5, 1, 0, 2, 0.25;
   z << 0, 1.5, 3, 0.125, 1;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 
+#include "coterie/data/planted.hpp"
 #include "measure.hpp"
 #include "ours.hpp"
 #include "parts.hpp"
@@ -63,6 +64,21 @@ Series kernels_series() {
       {2, 5, 10, 20, 50, 100},
       [](Index) { return planted_tasks(10, 200, 5); },
       many_kernels};
+}
+
+// Two kernels for each of so many columns that their number is `size`.
+Series columns_series() {
+  return {"columns",
+          "number of kernels, two for every column (gauss:0.5,1@each); 10 tasks in 5 planted "
+          "groups, 100 samples a task",
+          {10, 30, 100, 300, 1000},
+          [](Index size) {
+            const PlantedSettings planted{
+                .tasks = 10, .groups = 5, .samples = 100, .features_per_block = size / 10};
+            return cast_into_tasks(plant_groups(planted).samples, Casting::binary);
+          },
+          [](Index) { return "gauss:0.5,1@each"; },
+          {{1000, 0.1}}};
 }
 
 struct Point {
@@ -187,6 +203,10 @@ std::vector<Report> part_samples(const Options& options) {
 
 std::vector<Report> part_kernels(const Options& options) {
   return {grow(kernels_series(), options).report};
+}
+
+std::vector<Report> part_columns(const Options& options) {
+  return {grow(columns_series(), options).report};
 }
 
 std::vector<Report> part_growth(const Options& options) {

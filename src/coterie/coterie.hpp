@@ -2,20 +2,22 @@
 #pragma once
 
 // The front door: nouns and verbs.
-#include "coterie/data/dataset.hpp"      // Dataset, Samples, cast_into_tasks
-#include "coterie/front/bound.hpp"       // bound: what a model is guaranteed on new data
-#include "coterie/front/extend.hpp"      // extend: new tasks against a fitted model
-#include "coterie/front/files.hpp"       // read_dataset, read_rows, save, load
-#include "coterie/front/journals.hpp"    // SearchJournal, PathJournal: runs that can be interrupted
-#include "coterie/front/path.hpp"        // trace_path: LambdaPath; resample_path
-#include "coterie/front/run.hpp"         // Run: threads, memory, time limit, progress
-#include "coterie/front/select.hpp"      // select: Selection; grid::paper, grid::best
-#include "coterie/front/train.hpp"       // train: Model; calibrate
-#include "coterie/front/verify.hpp"      // verify: the separate check of the certificate
-#include "coterie/model/evaluation.hpp"  // evaluate: Evaluation
-#include "coterie/model/model.hpp"       // Model: tasks, groups, certificate
-#include "coterie/model/prediction.hpp"  // predict: Predictions
-#include "coterie/model/settings.hpp"    // Settings, Lambda, Kernels, ...
+#include "coterie/data/dataset.hpp"    // Dataset, Samples, cast_into_tasks
+#include "coterie/front/bound.hpp"     // bound: what a model is guaranteed on new data
+#include "coterie/front/contest.hpp"   // select_among: methods side by side on the same folds
+#include "coterie/front/extend.hpp"    // extend: new tasks against a fitted model
+#include "coterie/front/files.hpp"     // read_dataset, read_rows, save, load
+#include "coterie/front/journals.hpp"  // SearchJournal, PathJournal: runs that can be interrupted
+#include "coterie/front/path.hpp"      // trace_path: LambdaPath; resample_path
+#include "coterie/front/run.hpp"       // Run: threads, memory, time limit, progress
+#include "coterie/front/select.hpp"    // select: Selection; grid::paper, grid::best
+#include "coterie/front/train.hpp"     // train: Model; calibrate
+#include "coterie/front/verify.hpp"    // verify: the separate check of the certificate
+#include "coterie/model/column_weights.hpp"  // column_weights: which columns matter, and to whom
+#include "coterie/model/evaluation.hpp"      // evaluate: Evaluation
+#include "coterie/model/model.hpp"           // Model: tasks, groups, certificate
+#include "coterie/model/prediction.hpp"      // predict: Predictions
+#include "coterie/model/settings.hpp"        // Settings, Lambda, Kernels, ...
 
 // Studies: plans, cells, the resumable runner, tables.
 #include "coterie/experiment/experiment.hpp"  // run_experiment: Experiment

@@ -32,7 +32,7 @@ class Model {
     for (Index t = 0; t < T_; ++t) {
       const TaskState& task = x.tasks[static_cast<std::size_t>(t)];
       J_[t] = task.svm.primal;
-      B_.emplace_back(task.H + mu * Matrix::Identity(M_, M_));
+      B_.emplace_back(hessian(task) + mu * Matrix::Identity(M_, M_));
     }
   }
 

@@ -63,6 +63,16 @@ std::vector<Index> rows_used(const Dataset& data) {
   return rows;
 }
 
+std::vector<bool> constant_columns(const Dataset& data) {
+  std::vector<bool> constant(static_cast<std::size_t>(data.X.cols()), true);
+  for (const Task& task : data.tasks)
+    for (const Index row : task.rows)
+      for (Index j = 0; j < data.X.cols(); ++j)
+        if (data.X(row, j) != data.X(task.rows.front(), j))
+          constant[static_cast<std::size_t>(j)] = false;
+  return constant;
+}
+
 Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows) {
   Scaling scaling{kind, {}, {}};
   if (kind == Scaling::Kind::none) return scaling;

@@ -27,6 +27,9 @@ std::optional<Scaling::Kind> scaling_kind_from(const std::string& text);
 // The rows that some task uses, increasing.
 std::vector<Index> rows_used(const Dataset& data);
 
+// Per column, whether it has one value in every task, which may differ from task to task.
+std::vector<bool> constant_columns(const Dataset& data);
+
 // Throws InputError when a column spans too much or too little for a double.
 Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows);
 Scaling learn_scaling(Scaling::Kind kind, const Dataset& data);  // from rows_used

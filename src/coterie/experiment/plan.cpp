@@ -350,7 +350,9 @@ FigurePlan figure_of(Section section, const std::vector<DatasetPlan>& datasets) 
   out.repetition = section.whole("repetition", 1).value_or(1);
   static_cast<MethodPlan&>(out) = method_of(section, datasets);
   for (const Settings& settings : out.settings)
-    if (settings.method->is_linear() || settings.kernels.list().size() != 2)
+    if (settings.method->is_linear() || settings.kernels.list().size() != 2 ||
+        settings.kernels.list().front().is_for_each_column() ||
+        settings.kernels.list().back().is_for_each_column())
       section.fail(*section.find("name"),
                    "a figure is of the weights of two kernels; give two in 'kernels', such as "
                    "\"gauss:2,256\", and a method that learns their weights.");

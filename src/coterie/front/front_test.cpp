@@ -17,6 +17,7 @@
 #include "coterie/front/journals.hpp"
 #include "coterie/front/verify.hpp"
 #include "coterie/io/journal.hpp"
+#include "coterie/io/model_file.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/predict.hpp"
@@ -63,6 +64,36 @@ TEST(Front, TellsWhatItDoesAndWhatIsShortOfRoom) {
   EXPECT_NE(notes[0].find("no tail beyond the main directions of `normalise` tail:50"),
             std::string::npos);
   EXPECT_THROW(train(data, small, {.memory_bytes = 1000}), InputError);
+}
+
+TEST(Front, EachColumnHasKernelsOfItsOwn) {
+  Dataset data = planted_data();
+  data.features[0] = "a b";  // not a word of the grammar
+  data.X.col(2).setConstant(5);
+  std::vector<std::string> notes;
+  coterie::Run run;
+  run.note = [&](const std::string& note) { notes.push_back(note); };
+  for (const char* method : {"coterie", "uniform", "pooled"})
+    for (const Normalisation& normalise : {Normalisation::cosine(), Normalisation::tail(4)}) {
+      Settings settings = small;
+      settings.method = method;
+      settings.normalise = normalise;
+      settings.kernels = {gauss({2}), gauss({0.5, 1}).on_each()};
+      const Model model = train(data, settings, run);
+      EXPECT_EQ(std::ssize(model.kernels), 1 + 2 * (data.X.cols() - 1));
+      EXPECT_EQ(to_string(model.kernels[1]), "gauss:0.5@#1");
+      const Verification check = verify(model, data);
+      for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
+      EXPECT_EQ(model_from_bytes(model_to_bytes(model), "m"), model);
+      ASSERT_FALSE(notes.empty());
+      EXPECT_EQ(notes.front(),
+                "@each in `kernels` leaves out the column f3, constant in every task.");
+      notes.clear();
+    }
+  // What the data says of the columns is checked: one that was left out for nothing, one that should have been.
+  Model model = train(data, {.kernels = gauss({1}).on_each()});
+  data.X(data.tasks[0].rows[0], 2) = 6;
+  EXPECT_FALSE(verify(model, data).holds());
 }
 
 TEST(Front, ErrorsNameMembers) {

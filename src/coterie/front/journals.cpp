@@ -46,9 +46,8 @@ class Description {
   std::string text_;
 };
 
-std::string describe(const Dataset& data, const Grid& grid, const SelectSettings& how,
-                     const Extras& extras) {
-  Description run("select", data, extras);
+// What one search has chosen from, and how.
+void add_search(Description& run, const Grid& grid, const SelectSettings& how) {
   run.add(how.settings, {"C", "lambda", "norm", "normalise", "parameters"});
   run.add_list("C", grid.C);
   run.add_list("lambda", grid.lambda);
@@ -56,6 +55,12 @@ std::string describe(const Dataset& data, const Grid& grid, const SelectSettings
   run.add_list("normalise", grid.normalise);
   for (const ParameterList& list : grid.parameters)
     run.add_list("parameter " + list.name, list.values);
+}
+
+std::string describe(const Dataset& data, const std::vector<Candidate>& candidates,
+                     const SelectSettings& how, const Extras& extras) {
+  Description run("select", data, extras);
+  for (const Candidate& one : candidates) add_search(run, one.grid, how_of(one, how));
   run.add("score", to_string(how.score));
   run.add("coarse", how.coarse);
   run.add("folds", how.folds);
@@ -82,60 +87,73 @@ Grid limited(Grid grid, Index tasks) {
   return grid;
 }
 
-SelectSettings filled_in(SelectSettings how, const Grid& grid) {
-  how.settings.method = grid.method;
-  how.settings = in_full(how.settings);
-  return how;
-}
-
 PathShape shape_of_path(const Dataset& data, const Settings& settings, const TraceSettings& trace,
                         const Extras& extras) {
   const std::vector<Vector> C = sample_costs(
       trace.hold_out ? subset(data, hold_out_tasks(data, *trace.hold_out, trace.seed).train) : data,
       settings, extras);
   return {C, extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph,
-          std::ssize(settings.kernels.list()), kPointsOfResample};
+          std::ssize(prepare_kernels(settings.kernels, settings.normalise, data)),
+          kPointsOfResample};
 }
 
 }  // namespace
 
 struct SearchJournal::Kept {
   Journal journal;
-  std::map<RowKey, KnownRow> known = {};
+  std::vector<std::map<RowKey, KnownRow>> known = {};  // [candidate]
   Index added = 0;
 };
 
 SearchJournal::SearchJournal(const std::string& path, Resume resume, const Dataset& data,
-                             const Grid& wanted, const SelectSettings& how, const Extras& extras) {
-  const Grid grid = limited(wanted, std::ssize(data.tasks));
-  const SelectSettings full = filled_in(how, grid);
-  const SearchedRows rows = searched_rows(data, full);
-  kept_.reset(new Kept{{path, describe(rows.in(data), grid, full, extras), resume == Resume::yes}});
-  kept_->known = decode_search(kept_->journal, shape_of(data, grid, full.score, rows.splits));
+                             const Grid& grid, const SelectSettings& how, const Extras& extras)
+    : SearchJournal(path, resume, data, std::vector<Candidate>{{how.settings, grid}}, how, extras) {
+}
+
+SearchJournal::SearchJournal(const std::string& path, Resume resume, const Dataset& data,
+                             const std::vector<Candidate>& wanted, const SelectSettings& how,
+                             const Extras& extras) {
+  const SearchedRows rows = searched_rows(data, how);
+  std::vector<Candidate> candidates = wanted;
+  std::vector<SearchShape> shapes;
+  for (Candidate& one : candidates) {
+    one.grid = limited(one.grid, std::ssize(data.tasks));
+    shapes.push_back(shape_of(data, one.grid, how.score, rows.splits));
+  }
+  kept_.reset(
+      new Kept{{path, describe(rows.in(data), candidates, how, extras), resume == Resume::yes}});
+  kept_->known = decode_searches(kept_->journal, shapes);
 }
 SearchJournal::~SearchJournal() = default;
 SearchJournal::SearchJournal(SearchJournal&&) noexcept = default;
 SearchJournal& SearchJournal::operator=(SearchJournal&&) noexcept = default;
 
-SearchHooks SearchJournal::hooks() {
+SearchHooks SearchJournal::hooks(std::size_t candidate) {
   SearchHooks out;
-  out.known = [kept = kept_.get()](const RowKey& key, Index points) -> const RowScores* {
-    const auto found = kept->known.find(key);
-    if (found == kept->known.end()) return nullptr;
+  out.known = [kept = kept_.get(), candidate](const RowKey& key, Index points) -> const RowScores* {
+    const std::map<RowKey, KnownRow>& known = kept->known[candidate];
+    const auto found = known.find(key);
+    if (found == known.end()) return nullptr;
     const auto& [record, scores] = found->second;
     if (scores.values.rows() != points)
       kept->journal.refuse(
           record, fmt::format("the number of points is {}, not {}", scores.values.rows(), points));
     return &scores;
   };
-  out.keep = [kept = kept_.get()](const RowKey& key, const RowScores& row) {
-    kept->journal.append(encode(key, row));
+  out.keep = [kept = kept_.get(), candidate](const RowKey& key, const RowScores& row) {
+    const bool several = kept->known.size() > 1;
+    kept->journal.append(
+        encode(key, row, several ? std::optional<std::size_t>(candidate) : std::nullopt));
     ++kept->added;
   };
   return out;
 }
 
-Index SearchJournal::earlier() const { return std::ssize(kept_->known); }
+Index SearchJournal::earlier() const {
+  Index rows = 0;
+  for (const std::map<RowKey, KnownRow>& known : kept_->known) rows += std::ssize(known);
+  return rows;
+}
 Index SearchJournal::rows() const { return earlier() + kept_->added; }
 void SearchJournal::remove() { kept_->journal.remove(); }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "coterie/front/contest.hpp"
 #include "coterie/front/path.hpp"
 #include "coterie/front/select.hpp"
 
@@ -22,11 +23,15 @@ class SearchJournal {
  public:
   SearchJournal(const std::string& path, Resume resume, const Dataset& data, const Grid& grid,
                 const SelectSettings& settings, const Extras& extras = {});
+  // Of several candidates, each with hooks of its own.
+  SearchJournal(const std::string& path, Resume resume, const Dataset& data,
+                const std::vector<Candidate>& candidates, const SelectSettings& settings,
+                const Extras& extras = {});
   ~SearchJournal();
   SearchJournal(SearchJournal&&) noexcept;
   SearchJournal& operator=(SearchJournal&&) noexcept;
 
-  SearchHooks hooks();
+  SearchHooks hooks(std::size_t candidate = 0);
   Index earlier() const;  // rows of the run that goes on
   Index rows() const;     // with those of this run
   void remove();          // the file; the run is done

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coterie/data/validation.hpp"
+#include "coterie/front/alternatives.hpp"
 #include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
@@ -165,7 +166,13 @@ Selection choose(const Dataset& data, const Grid& wanted, const SelectSettings& 
 Selection select(const Dataset& data, const Grid& grid, const SelectSettings& settings,
                  const Run& run, const Extras& extras, const SearchHooks& hooks) {
   Selection out = choose(data, grid, settings, run, extras, hooks);
-  if (!out.scores.stopped) out.trained = train_in_detail(data, out.settings, run, extras);
+  if (out.scores.stopped) return out;
+  if (settings.alternatives && grid.method->is_main()) {
+    SelectSettings full = settings;
+    full.settings = in_full(full.settings);
+    out.alternatives = cheap_alternatives(data, out, full, run, extras);
+  }
+  out.trained = train_in_detail(data, out.settings, run, extras);
   return out;
 }
 

@@ -21,6 +21,18 @@ struct SelectSettings {
   bool coarse = false;  // coarse to fine along C and lambda, instead of all points
   bool one_se = false;  // the strongest sharing within one standard error of the best
   std::uint64_t seed = 1;
+  bool alternatives =
+      true;  // of the main method: `select` also looks at cheap ones (alternatives.hpp)
+};
+
+// A cheap method at its best point of a few, on the same folds.
+struct Alternative {
+  Settings settings = {};
+  double score = 0, standard_error = 0;
+  // By how much it scores better than the choice, and the standard error of that, paired by folds and tasks.
+  double better = 0, better_error = 0;
+  // By more than chance alone would explain easily.
+  bool would_do_better() const { return better > 0 && !(better <= better_error); }
 };
 
 struct Selection {
@@ -34,6 +46,8 @@ struct Selection {
   Confidence confidence;
   Index saved = 0;         // points that were not looked at
   Settings settings = {};  // at the chosen point
+  std::vector<Alternative> alternatives =
+      {};  // that were looked at; the choice does not depend on them
   std::optional<Trained> trained =
       {};  // on all rows; nothing when it was stopped before, or only chosen
   const Ranked& of_chosen() const { return *std::ranges::find(ranked, chosen, &Ranked::point); }

@@ -47,6 +47,20 @@ void note_bounded(const Grams& grams, const Settings& settings, const Run& run) 
       list_names(bounded), bounded.size() == 1 ? "has" : "have", to_string(settings.normalise)));
 }
 
+void note_constant(const Dataset& data, const Settings& settings, const Run& run) {
+  const std::vector<std::string> unused = unused_fields(settings);
+  if (!run.note || std::ranges::find(unused, "kernels") != unused.end()) return;
+  if (std::ranges::none_of(settings.kernels.list(), &Kernel::is_for_each_column)) return;
+  const std::vector<bool> constant =
+      settings.method->pools ? constant_columns(pool_tasks(data)) : constant_columns(data);
+  std::vector<std::string> names;
+  for (std::size_t j = 0; j < constant.size(); ++j)
+    if (constant[j]) names.push_back(data.features[j]);
+  if (names.empty()) return;
+  run.note(fmt::format("@each in `kernels` leaves out {} {}, constant in every task.",
+                       names.size() == 1 ? "the column" : "the columns", list_names(names)));
+}
+
 MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& run,
                     const Extras& extras) {
   const double budget = memory_budget(run);
@@ -87,6 +101,7 @@ Trained train_in_detail(Dataset data, const Settings& given, const Run& run, con
   validate(settings);
   const ProgressCallback progress = watched(run);
   const MemoryPlan plan = plan_fit(data, settings, run, extras);
+  note_constant(data, settings, run);
   std::string mark = fingerprint(data);
   enter(run, Work::preparing);
   const MethodProblem problem = prepare_method(std::move(data), settings, extras, run.threads);

@@ -34,6 +34,9 @@ double kernels_beside(const MemoryPlan& plan, double kept, const Run& run);
 // Says which kernels have no tail for their divisor, if there are any.
 void note_bounded(const Grams& grams, const Settings& settings, const Run& run);
 
+// Says which columns "@each" leaves out because they are constant, if there are any.
+void note_constant(const Dataset& data, const Settings& settings, const Run& run);
+
 // Probabilities, from decision values of samples by fits that did not see them. No label, weight or certificate depends on them.
 struct CalibrationSettings {
   Calibration::Kind kind = Calibration::Kind::platt;

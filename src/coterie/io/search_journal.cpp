@@ -1,6 +1,7 @@
 #include "coterie/io/search_journal.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "coterie/io/numbers.hpp"
 
@@ -49,8 +50,9 @@ RowScores decode_scores(NumberReader& in, Score score, Index width) {
 
 }  // namespace
 
-std::string encode(const RowKey& key, const RowScores& row) {
+std::string encode(const RowKey& key, const RowScores& row, std::optional<std::size_t> search) {
   Numbers out;
+  if (search) out.add(static_cast<Index>(*search));
   const GridPoint& point = key.point;
   for (const Index part : {key.round, key.fold, point.norm, point.normalise, point.C, point.lambda})
     out.add(part);
@@ -76,12 +78,21 @@ SearchShape shape_of(const Dataset& data, const Grid& grid, Score score,
 }
 
 std::map<RowKey, KnownRow> decode_search(const Journal& journal, const SearchShape& shape) {
-  std::map<RowKey, KnownRow> rows;
+  return std::move(decode_searches(journal, {shape}).front());
+}
+
+std::vector<std::map<RowKey, KnownRow>> decode_searches(const Journal& journal,
+                                                        const std::vector<SearchShape>& shapes) {
+  std::vector<std::map<RowKey, KnownRow>> rows(shapes.size());
   read_journal(journal, [&](std::size_t record, const std::string& bytes) {
     NumberReader in(bytes);
+    const Index last = std::ssize(shapes) - 1;
+    const auto search =
+        static_cast<std::size_t>(last > 0 ? in.whole(0, last, "the number of a search") : Index{0});
+    const SearchShape& shape = shapes[search];
     const RowKey key = decode_key(in, shape);
-    rows[key] = {record,
-                 decode_scores(in, shape.score, shape.widths[static_cast<std::size_t>(key.fold)])};
+    rows[search][key] = {
+        record, decode_scores(in, shape.score, shape.widths[static_cast<std::size_t>(key.fold)])};
   });
   return rows;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@
 
 namespace coterie {
 
-std::string encode(const RowKey& key, const RowScores& row);
+// Where a journal is of several searches, its records begin with the number of theirs.
+std::string encode(const RowKey& key, const RowScores& row, std::optional<std::size_t> search = {});
 
 // What the records of a journal must agree with.
 struct SearchShape {
@@ -27,5 +29,8 @@ struct KnownRow {
 };
 // Throws InputError that names the file and the record, when one cannot be of such a search.
 std::map<RowKey, KnownRow> decode_search(const Journal& journal, const SearchShape& shape);
+// The same of several searches in one journal.
+std::vector<std::map<RowKey, KnownRow>> decode_searches(const Journal& journal,
+                                                        const std::vector<SearchShape>& shapes);
 
 }  // namespace coterie

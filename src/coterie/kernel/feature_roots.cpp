@@ -106,6 +106,7 @@ FeatureRoots::FeatureRoots(const Matrix& X, std::vector<Kernel> roots,
     } else {
       part.block = block_of(X, kernel.columns);
       Block& block = blocks_[part.block];
+      block.roots.push_back(parts_.size());
       if (base.is_one_at_equal_points)
         part.diagonal = Vector::Ones(X.rows());
       else
@@ -125,7 +126,7 @@ std::size_t FeatureRoots::block_of(const Matrix& X, const std::vector<Index>& co
   const auto number = static_cast<std::size_t>(known - blocks_.begin());
   if (known == blocks_.end())
     blocks_.push_back(
-        {columns, columns.empty() ? X : Matrix(X(Eigen::all, columns)), Matrix(), Vector()});
+        {columns, columns.empty() ? X : Matrix(X(Eigen::all, columns)), Matrix(), Vector(), {}});
   return number;
 }
 
@@ -165,12 +166,13 @@ constexpr std::size_t kRows = 64;
 }  // namespace
 
 struct FeatureRoots::Tile {
-  std::span<const Index> rows, columns;
-  std::vector<double*> out;  // [root] of its first value; null: not wanted
-  Index stride;
-  std::unique_ptr<double[]> scales;  // [root][column], of wanted roots
-  double* place(std::size_t root, std::size_t k) const {
-    return out[root] + static_cast<Index>(k) * stride;
+  std::vector<std::size_t> roots;  // that are wanted
+  std::span<const Index> rows = {}, columns = {};
+  std::vector<double*> out = {};  // [wanted] of its first value
+  Index stride = 0;
+  std::unique_ptr<double[]> scales = {};  // [wanted][column]
+  double* place(std::size_t wanted, std::size_t k) const {
+    return out[wanted] + static_cast<Index>(k) * stride;
   }
 };
 
@@ -222,36 +224,35 @@ class FeatureRoots::SharedSums {
 void FeatureRoots::block_values(std::size_t block_number, std::span<const Index> rows,
                                 std::span<const Index> columns, double* const* out,
                                 Index stride) const {
-  const auto is_wanted = [&](std::size_t r) {
-    return out[r] && !parts_[r].matrix && parts_[r].block == block_number;
-  };
-  std::vector<std::size_t> shared, others;
+  const Block& block = blocks_[block_number];
+  Tile tile;
+  std::vector<std::size_t> shared, others;  // places among the wanted
   bool products = false, distances = false;
-  for (std::size_t r = 0; r < parts_.size(); ++r) {
-    if (!is_wanted(r)) continue;
+  for (const std::size_t r : block.roots) {
+    if (!out[r]) continue;
     const Quantity::From from = parts_[r].kernel.base->quantity->from;
-    (from == Quantity::From::pairs ? others : shared).push_back(r);
+    (from == Quantity::From::pairs ? others : shared).push_back(tile.roots.size());
     products = products || from == Quantity::From::products;
     distances = distances || from == Quantity::From::distances;
+    tile.roots.push_back(r);
   }
-  if (shared.empty() && others.empty()) return;
-  SharedSums sums(blocks_[block_number], products, distances);
-  Tile tile{{},
-            {},
-            std::vector<double*>(parts_.size(), nullptr),
-            stride,
-            std::make_unique_for_overwrite<double[]>(parts_.size() * kColumns)};
+  if (tile.roots.empty()) return;
+  SharedSums sums(block, products, distances);
+  tile.out.resize(tile.roots.size());
+  tile.stride = stride;
+  tile.scales = std::make_unique_for_overwrite<double[]>(tile.roots.size() * kColumns);
   for (std::size_t left = 0; left < columns.size(); left += kColumns)
     for (std::size_t top = 0; top < rows.size(); top += kRows) {
       tile.columns = columns.subspan(left, std::min(kColumns, columns.size() - left));
       tile.rows = rows.subspan(top, std::min(kRows, rows.size() - top));
-      for (std::size_t r = 0; r < parts_.size(); ++r) {
-        if (!is_wanted(r)) continue;
-        tile.out[r] = out[r] + static_cast<Index>(top) * stride + static_cast<Index>(left);
-        if (top == 0) gather(parts_[r].scale, tile.columns, tile.scales.get() + r * kColumns);
+      for (std::size_t w = 0; w < tile.roots.size(); ++w) {
+        tile.out[w] =
+            out[tile.roots[w]] + static_cast<Index>(top) * stride + static_cast<Index>(left);
+        if (top == 0)
+          gather(parts_[tile.roots[w]].scale, tile.columns, tile.scales.get() + w * kColumns);
       }
       if (!shared.empty()) shared_values(sums, shared, tile);
-      for (const std::size_t r : others) pair_values(r, tile);
+      for (const std::size_t w : others) pair_values(w, tile);
     }
 }
 
@@ -261,30 +262,31 @@ void FeatureRoots::shared_values(SharedSums& sums, const std::vector<std::size_t
   for (std::size_t k = 0; k < tile.rows.size(); ++k) {
     const double* const products = sums.products(k);
     const double* const distances = sums.distances(tile, k);
-    for (const std::size_t r : wanted) {
-      const bool product = parts_[r].kernel.base->quantity->from == Quantity::From::products;
-      row_values(r, tile, k, product ? products : distances);
+    for (const std::size_t w : wanted) {
+      const Kernel& kernel = parts_[tile.roots[w]].kernel;
+      const bool product = kernel.base->quantity->from == Quantity::From::products;
+      row_values(w, tile, k, product ? products : distances);
     }
   }
 }
 
-void FeatureRoots::pair_values(std::size_t r, const Tile& tile) const {
-  const Part& part = parts_[r];
+void FeatureRoots::pair_values(std::size_t wanted, const Tile& tile) const {
+  const Part& part = parts_[tile.roots[wanted]];
   const Matrix& X = blocks_[part.block].X;
   const Matrix sums =
       part.kernel.base->quantity->pairs(rows_of(X, tile.rows), rows_of(X, tile.columns));
   for (std::size_t k = 0; k < tile.rows.size(); ++k)
-    row_values(r, tile, k, sums.row(static_cast<Index>(k)).data());
+    row_values(wanted, tile, k, sums.row(static_cast<Index>(k)).data());
 }
 
-void FeatureRoots::row_values(std::size_t r, const Tile& tile, std::size_t k,
+void FeatureRoots::row_values(std::size_t wanted, const Tile& tile, std::size_t k,
                               const double* sums) const {
-  const Part& part = parts_[r];
+  const Part& part = parts_[tile.roots[wanted]];
   if (part.kernel.base->is_one_at_equal_points)
-    part.kernel.base->values(part.kernel, sums, std::ssize(tile.columns), tile.place(r, k));
+    part.kernel.base->values(part.kernel, sums, std::ssize(tile.columns), tile.place(wanted, k));
   else
-    normalise(part, tile.rows[k], tile.columns, tile.scales.get() + r * kColumns, sums,
-              tile.place(r, k));
+    normalise(part, tile.rows[k], tile.columns, tile.scales.get() + wanted * kColumns, sums,
+              tile.place(wanted, k));
 }
 
 // (value + offset) / sqrt(k(x,x) k(z,z)), or undivided for a raw kernel.

@@ -49,8 +49,9 @@ class FeatureRoots : public RootSource {
   struct Block {
     std::vector<Index> columns;
     Matrix X;
-    Matrix centred;  // empty when the inner products of X serve for distances too
-    Vector norms;    // squared, of the points that distances are computed from
+    Matrix centred;                  // empty when the inner products of X serve for distances too
+    Vector norms;                    // squared, of the points that distances are computed from
+    std::vector<std::size_t> roots;  // that look at it
   };
   struct Part {  // what a root needs besides
     Kernel kernel;
@@ -68,8 +69,8 @@ class FeatureRoots : public RootSource {
                     double* const* out, Index stride) const;
   void shared_values(SharedSums& sums, const std::vector<std::size_t>& wanted,
                      const Tile& tile) const;
-  void pair_values(std::size_t r, const Tile& tile) const;
-  void row_values(std::size_t r, const Tile& tile, std::size_t k, const double* sums) const;
+  void pair_values(std::size_t wanted, const Tile& tile) const;
+  void row_values(std::size_t wanted, const Tile& tile, std::size_t k, const double* sums) const;
   void normalise(const Part& part, Index i, std::span<const Index> columns, const double* scales,
                  const double* sums, double* out) const;
 

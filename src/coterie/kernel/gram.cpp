@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "coterie/data/scaling.hpp"
 #include "coterie/kernel/base/base_kernel.hpp"
 #include "coterie/kernel/feature_roots.hpp"
 #include "coterie/kernel/pairwise.hpp"
@@ -255,6 +256,17 @@ Matrix sums_of(const Quantity& quantity, Matrix A, Matrix B) {
   }
 }
 
+// On all tasks, by the rule of find_divisors.
+bool is_constant(const std::vector<TaskGrams>& tasks, Index m) {
+  double sum = 0, diagonal = 0;
+  for (const TaskGrams& task : tasks) {
+    const Matrix K = task.kernel(m);
+    sum += variance(K);
+    diagonal += K.diagonal().cwiseAbs().sum() / static_cast<double>(K.rows());
+  }
+  return !(sum > kConstantVariance * diagonal);
+}
+
 }  // namespace
 
 double negative_part(ConstVectorRef spectrum) {
@@ -265,7 +277,8 @@ double negative_part(ConstVectorRef spectrum) {
 }
 
 Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
-                       const Normalisation& normalisation, int threads) {
+                       const Normalisation& normalisation, int threads,
+                       const std::vector<TaskGrams>* whole) {
   Divisors found{Vector::Ones(std::ssize(kernels)), {}};
   const bool scaled = normalisation.divides();
   if (!scaled || tasks.empty()) return found;
@@ -296,7 +309,9 @@ Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Ke
       mean_tail += tails(t, m) / static_cast<double>(T);
       mean_diagonal += diagonals(t, m) / static_cast<double>(T);
     }
-    if (!(mean_variance > kConstantVariance * mean_diagonal))
+    const bool constant = !(mean_variance > kConstantVariance * mean_diagonal);
+    if (constant && whole && !is_constant(*whole, m)) continue;
+    if (constant)
       throw InputError(fmt::format(
           "kernel '{}' is constant on the data, so `normalise` {} has nothing to divide by. Remove "
           "the kernel, or use `normalise` cosine.",
@@ -349,14 +364,22 @@ std::string to_string(const Normalisation& normalisation) {
 }
 
 std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
-                                    const std::vector<std::string>& features) {
-  std::vector<Kernel> kernels = list.list();
+                                    const std::vector<std::string>& features,
+                                    const std::vector<bool>& left_out) {
+  std::vector<Kernel> kernels = expand_each(list.list(), features, left_out);
   if (normalisation.kind == Normalisation::Kind::none) {
     for (Kernel& kernel : kernels) kernel.raw = true;
     check_distinct(kernels);
   }
   resolve_columns(kernels, features);
   return kernels;
+}
+
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
+                                    const Dataset& data) {
+  const bool each = std::ranges::any_of(list.list(), &Kernel::is_for_each_column);
+  return prepare_kernels(list, normalisation, data.features,
+                         each ? constant_columns(data) : std::vector<bool>());
 }
 
 double copies_of_columns(const Kernel& kernel) {

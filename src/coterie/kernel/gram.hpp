@@ -51,10 +51,13 @@ struct Grams {
   std::vector<Index> bounded;    // kernels whose tail divisor was lifted to its lower bound
 };
 
-// The kernels of a list, ready for use: columns resolved against the names of the features and, when the normalisation is
-// `none`, every kernel raw.
+// The kernels of a list, ready for use: columns resolved against the names of the features, "@each" expanded and, when the
+// normalisation is `none`, every kernel raw. "@each" leaves out columns that are constant in every task: their kernels would be too.
 std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
-                                    const std::vector<std::string>& features);
+                                    const Dataset& data);
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
+                                    const std::vector<std::string>& features,
+                                    const std::vector<bool>& left_out = {});
 
 // Where the values of the roots are: in memory, or computed from the features whenever they are needed.
 enum class Storage { stored, on_demand };
@@ -80,8 +83,10 @@ struct Divisors {
   Vector values;               // one per kernel
   std::vector<Index> bounded;  // as in Grams
 };
+// `whole`: of which the tasks have some samples. A kernel that is constant on these alone has no say among them, and is divided by 1.
 Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Kernel>& kernels,
-                       const Normalisation& normalisation, int threads);
+                       const Normalisation& normalisation, int threads,
+                       const std::vector<TaskGrams>* whole = nullptr);
 void divide(std::vector<TaskGrams>& tasks, ConstVectorRef divisors);
 
 // How far a matrix may be from positive semidefinite, given its eigenvalues as they were computed: these are off by rounding.

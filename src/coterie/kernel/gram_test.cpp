@@ -375,6 +375,41 @@ TEST(Divisors, RejectAConstantKernel) {
   EXPECT_EQ(gram_error(data, "linear:raw@f2"), "(no error)");
 }
 
+// Constant within every task is enough: no task could learn from such a column.
+TEST(PrepareKernels, EachLeavesOutConstantColumns) {
+  Dataset data = make_data();
+  data.tasks.resize(2);
+  for (Index t = 0; t < 2; ++t) {
+    data.tasks[t].rows.clear();
+    for (Index i = t; i < data.X.rows(); i += 2) data.tasks[t].rows.push_back(i);
+    for (const Index row : data.tasks[t].rows) data.X(row, 1) = static_cast<double>(t);
+  }
+  const std::vector<Kernel> kernels = prepare_kernels("gauss:1@each", {}, data);
+  ASSERT_EQ(std::ssize(kernels), data.X.cols() - 1);
+  EXPECT_EQ(to_string(kernels[0]), "gauss:1@f1");
+  EXPECT_EQ(to_string(kernels[1]), "gauss:1@f3");
+  data.X(data.tasks[0].rows[0], 1) += 1;
+  EXPECT_EQ(std::ssize(prepare_kernels("gauss:1@each", {}, data)), data.X.cols());
+}
+
+TEST(Divisors, AreOneWhereOnlyTheSampleIsConstant) {
+  Dataset data = make_data();
+  data.tasks.resize(1);
+  data.X.col(1).setConstant(3);
+  data.X(data.tasks[0].rows[0], 1) = 1;
+  const Normalisation variance = Normalisation::variance();
+  const std::vector<Kernel> kernels = prepare_kernels("gauss:1@each", {}, data);
+  const Grams grams = compute_grams(data, kernels, {}, {}, 1);
+  std::vector<TaskGrams> some;
+  for (const TaskGrams& task : grams.tasks)
+    some.push_back(slice(task, std::vector<Index>{1, 2, 3, 4, 5}));
+  const Divisors found = find_divisors(some, kernels, variance, 1, &grams.tasks);
+  EXPECT_EQ(found.values[1], 1);
+  EXPECT_NE(found.values[0], 1);
+  EXPECT_THROW(find_divisors(some, kernels, variance, 1), InputError);
+  EXPECT_THROW(find_divisors(some, kernels, variance, 1, &some), InputError);
+}
+
 TEST(Normalisation, RoundTrips) {
   for (const char* text : {"cosine", "variance", "tail:1", "tail:8", "none"})
     EXPECT_EQ(to_string(normalisation_from(text).value()), text);

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "coterie/kernel/base/precomputed.hpp"
 
 namespace coterie {
 namespace {
+
+constexpr std::string_view kEach = "each";  // instead of columns
 
 bool is_space(char c) { return std::string_view(" \t\r\n\f\v").find(c) != std::string_view::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -76,10 +80,16 @@ std::vector<Kernel> read_word(std::string_view word) {
   return kernels;
 }
 
+// By name, or as "#7" by number.
 std::optional<Index> find_column(std::string_view name, const std::vector<std::string>& features) {
   const auto found = std::find(features.begin(), features.end(), name);
-  if (found == features.end()) return {};
-  return found - features.begin();
+  if (found != features.end()) return found - features.begin();
+  Index number = 0;
+  const char* const last = name.data() + name.size();
+  if (!name.starts_with('#') || name.size() < 2 || name[1] == '0') return {};
+  const auto [end, error] = std::from_chars(name.data() + 1, last, number);
+  if (error != std::errc() || end != last || number < 1 || number > std::ssize(features)) return {};
+  return number - 1;
 }
 
 std::string describe_columns(const std::vector<std::string>& features) {
@@ -152,11 +162,30 @@ std::vector<Kernel> parse_kernels(std::string_view text) {
 namespace {
 
 // Names that would end a word, or mean something else in one, could not be read back from a model file.
-void check_text(const Kernel& kernel) {
+bool reads_back(const Kernel& kernel) {
   const std::string name = to_string(kernel);
-  const bool one_word = split_words(name) == std::vector<std::string_view>{name};
-  if (!one_word || read_word(name) != std::vector{kernel})
-    fail_at_word(name, "as text this means other kernels");
+  return split_words(name) == std::vector<std::string_view>{name} &&
+         read_word(name) == std::vector{kernel};
+}
+
+void check_text(const Kernel& kernel) {
+  if (!reads_back(kernel)) fail_at_word(to_string(kernel), "as text this means other kernels");
+}
+
+// The same kernel of column j alone.
+Kernel on_column(Kernel kernel, Index j, const std::vector<std::string>& features) {
+  const std::string& name = features[static_cast<std::size_t>(j)];
+  const auto is_named_by = [&](const std::string& block) {
+    kernel.block = block;
+    return !block.empty() && block != kEach && find_column(block, features) == j &&
+           reads_back(kernel);
+  };
+  if (!is_named_by(name) && !is_named_by(fmt::format("#{}", j + 1)))
+    throw InputError(fmt::format(
+        "'@each': column number {} has no name of its own: '{}' cannot be written in a list of "
+        "kernels, and another column is called '#{}'. Rename one of them.",
+        j + 1, name, j + 1));
+  return kernel;
 }
 
 Kernels of_widths(std::string_view name, const std::vector<double>& widths) {
@@ -182,6 +211,8 @@ Kernels Kernels::on(const std::string& block) const {
   return out;
 }
 
+Kernels Kernels::on_each() const { return on(std::string(kEach)); }
+
 Kernels Kernels::raw() const {
   Kernels out = *this;
   for (Kernel& kernel : out.list_) kernel.raw = true;
@@ -203,9 +234,15 @@ Kernels precomputed(const std::string& file) {
 Kernels paper_kernels() { return {linear(), poly(2), gauss({1, 2, 4, 8, 16, 32, 64, 128})}; }
 
 std::string to_string(const Kernels& kernels) {
-  if (kernels == paper_kernels()) return "paper";
+  const std::vector<Kernel> paper = paper_kernels().list();
   std::string text;
   for (std::size_t k = 0; k < kernels.list().size(); ++k) {
+    const std::span<const Kernel> rest = std::span(kernels.list()).subspan(k);
+    if (rest.size() >= paper.size() && std::ranges::equal(rest.first(paper.size()), paper)) {
+      text += (text.empty() ? "" : text.ends_with(',') ? ";" : " ") + std::string("paper");
+      k += paper.size() - 1;
+      continue;
+    }
     Kernel kernel = kernels.list()[k];
     std::string widths;
     for (; kernel.base->arguments.listed && k + 1 < kernels.list().size(); ++k) {
@@ -243,6 +280,34 @@ void check_distinct(const std::vector<Kernel>& kernels) {
   }
 }
 
+std::vector<Kernel> expand_each(const std::vector<Kernel>& kernels,
+                                const std::vector<std::string>& features,
+                                const std::vector<bool>& left_out) {
+  std::vector<Kernel> out;
+  for (const Kernel& kernel : kernels) {
+    if (!kernel.is_for_each_column()) {
+      out.push_back(kernel);
+      continue;
+    }
+    const std::string name = to_string(kernel);
+    if (std::find(features.begin(), features.end(), kEach) != features.end())
+      throw InputError(
+          fmt::format("kernel '{}' can be read in two ways, because a column is called 'each'. "
+                      "Rename the column, or write '@each-each' for it alone.",
+                      name));
+    const std::size_t before = out.size();
+    for (Index j = 0; j < std::ssize(features); ++j)
+      if (left_out.empty() || !left_out[static_cast<std::size_t>(j)])
+        out.push_back(on_column(kernel, j, features));
+    if (out.size() == before)
+      throw InputError(
+          fmt::format("kernel '{}' has no column: {}.", name,
+                      features.empty() ? "the data have none" : "all are constant in the data"));
+  }
+  check_distinct(out);
+  return out;
+}
+
 void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string>& features) {
   for (Kernel& kernel : kernels) {
     kernel.columns.clear();
@@ -264,6 +329,7 @@ void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string
 }
 
 bool Kernel::is_precomputed() const { return base == &kPrecomputed; }
+bool Kernel::is_for_each_column() const { return block == kEach; }
 
 double kernel_value(const Kernel& kernel, ConstVectorRef x, ConstVectorRef z) {
   if (kernel.is_precomputed())

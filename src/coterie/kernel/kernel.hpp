@@ -35,13 +35,14 @@ struct Kernel {
   std::vector<Index> columns = {};  // resolved from `block`; empty: all
   std::string file = {};            // of precomputed
   bool is_precomputed() const;
+  bool is_for_each_column() const;  // written with "@each": to be expanded (expand_each)
   bool operator==(const Kernel&) const = default;
 };
 
 // Reads a list such as "linear poly:2 gauss:1,2,4@f1-f8 laplace:1:raw". Kernels are separated by spaces, ';' or a
 // comma before a letter or a space; a list of widths makes one kernel each. "paper" stands for the ten kernels of the
 // paper. ":raw" comes before '@'. Columns after '@' are names or ranges joined by '+': "@f1-f8+f12"; paper takes ":raw"
-// and '@' too. The FILE of a precomputed kernel runs to the next space or ';'. Throws InputError that quotes the faulty
+// and '@' too. "@each" stands for one kernel per column, and "#7" for column number 7. The FILE of a precomputed kernel runs to the next space or ';'. Throws InputError that quotes the faulty
 // word and says what is allowed; a kernel that is listed twice is an error, because its two weights would mean nothing.
 std::vector<Kernel> parse_kernels(std::string_view text);
 
@@ -60,6 +61,7 @@ class Kernels {
 
   const std::vector<Kernel>& list() const { return list_; }
   Kernels on(const std::string& block) const;  // of these columns
+  Kernels on_each() const;                     // one per column, as "@each"
   Kernels raw() const;                         // not divided by sqrt(k(x,x) k(z,z))
   bool operator==(const Kernels&) const = default;
 
@@ -82,6 +84,13 @@ std::string to_string(const Kernel& kernel);
 
 // Throws InputError when two kernels have the same name.
 void check_distinct(const std::vector<Kernel>& kernels);
+
+// Every kernel of "@each" becomes one for each column that is not left out, such as "gauss:2@f7", or "gauss:2@#7" where the grammar would
+// read the name of the column as something else. Throws InputError for what that makes twice, where all columns are left out, and where
+// a column is called "each".
+std::vector<Kernel> expand_each(const std::vector<Kernel>& kernels,
+                                const std::vector<std::string>& features,
+                                const std::vector<bool>& left_out = {});
 
 // Fills `columns` from `block`, in the order written. A name that is a column as a whole is that column, even with '-' or
 // '+' in it. Throws InputError for an unknown or repeated column, or a range that runs backwards or can be read two ways.

@@ -281,6 +281,68 @@ TEST(ResolveColumns, ReadsNamesAndRanges) {
   EXPECT_TRUE(kernels[0].columns.empty());  // no block: all columns
 }
 
+TEST(ResolveColumns, TakesNumbers) {
+  const Names features = {"a b", "#3", "c;d"};
+  EXPECT_EQ(columns_of("#1", features), std::vector<Index>({0}));
+  EXPECT_EQ(columns_of("#1-#2", features), std::vector<Index>({0, 1}));
+  EXPECT_EQ(columns_of("#3", features), std::vector<Index>({1}));  // a name before a number
+  for (const char* block : {"#0", "#4", "#", "#01", "#1x", "#-1"})
+    EXPECT_NE(error_of([&] { columns_of(block, features); }), "(no error)") << block;
+}
+
+std::vector<Kernel> expanded(const std::string& list, const Names& features,
+                             const std::vector<bool>& left_out = {}) {
+  return expand_each(parse_kernels(list), features, left_out);
+}
+
+TEST(ExpandEach, MakesAKernelPerColumnAndWidth) {
+  const std::vector<Kernel> kernels = expanded("linear gauss:0.5,1@each", {"a", "b", "c"});
+  Names found;
+  for (const Kernel& kernel : kernels) found.push_back(to_string(kernel));
+  EXPECT_EQ(found, Names({"linear", "gauss:0.5@a", "gauss:0.5@b", "gauss:0.5@c", "gauss:1@a",
+                          "gauss:1@b", "gauss:1@c"}));
+  EXPECT_EQ(expanded("poly:2:1:raw@each", {"a", "b", "c"}, {false, true, false}),
+            parse_kernels("poly:2:1:raw@a poly:2:1:raw@c"));
+  EXPECT_EQ(Kernels(parse_kernels("gauss:0.5,1@each")), gauss({0.5, 1}).on_each());
+  EXPECT_EQ(to_string(gauss({0.5, 1}).on_each()), "gauss:0.5,1@each");
+  for (const char* text : {"paper gauss:0.5,1@each", "chi2 paper gauss:256", "gauss:0.5 paper"})
+    EXPECT_EQ(to_string(Kernels(text)), text);
+}
+
+// Every name leads back to the one column it was made for, whatever the columns are called.
+TEST(ExpandEach, NamesReadBackAsTheirColumn) {
+  const Names features = {"x", "a b", "c;d", "e,f", "g,1", "h-i", "x-h", "+", "", "j@k", "x:raw"};
+  std::vector<Kernel> kernels = expanded("gauss:2@each", features);
+  ASSERT_EQ(kernels.size(), features.size());
+  EXPECT_EQ(to_string(kernels[0]), "gauss:2@x");
+  EXPECT_EQ(to_string(kernels[1]), "gauss:2@#2");
+  for (std::size_t j = 0; j < kernels.size(); ++j) {
+    std::vector<Kernel> read = parse_kernels(to_string(kernels[j]));
+    ASSERT_EQ(read.size(), 1u) << features[j];
+    resolve_columns(read, features);
+    EXPECT_EQ(read[0].columns, std::vector<Index>({static_cast<Index>(j)})) << features[j];
+  }
+}
+
+TEST(ExpandEach, RejectsClashes) {
+  const auto error = [](const std::string& list, const Names& features,
+                        const std::vector<bool>& left_out = {}) {
+    return error_of([&] { expanded(list, features, left_out); });
+  };
+  EXPECT_EQ(error("linear@each", {"a", "each"}),
+            "kernel 'linear@each' can be read in two ways, because a column is called 'each'. "
+            "Rename the column, or write '@each-each' for it alone.");
+  EXPECT_EQ(columns_of("each-each", {"a", "each"}), std::vector<Index>({1}));
+  EXPECT_EQ(error("gauss:1@b gauss:1@each", {"a", "b"}),
+            "kernel 'gauss:1@b' is listed twice; the weights of two equal kernels have no meaning. "
+            "Remove one of them.");
+  EXPECT_EQ(error("linear@each", {"a"}, {true}),
+            "kernel 'linear@each' has no column: all are constant in the data.");
+  EXPECT_EQ(error("linear@each", {"#2", "a b"}),
+            "'@each': column number 2 has no name of its own: 'a b' cannot be written in a list of "
+            "kernels, and another column is called '#2'. Rename one of them.");
+}
+
 TEST(ResolveColumns, RejectsBadBlocks) {
   const Names few = {"a", "b", "c"};
   const auto error = [](const std::string& block, const Names& features) {

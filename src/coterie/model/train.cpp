@@ -85,8 +85,7 @@ Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int 
   const Settings settings = in_full(given);
   validate(settings);
   check_dataset(data);
-  const std::vector<Kernel> kernels =
-      prepare_kernels(settings.kernels, settings.normalise, data.features);
+  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, data);
   const Scaling scaling = learn_scaling(*settings.scale, data);
   Prepared prepared;
   prepared.set = make_training_set(std::move(data), scaling, settings, extras);

@@ -158,7 +158,7 @@ Verification verify_main(const Model& extended, const Dataset& data,
   const std::size_t M = model.kernels.size();
   const Matrix X = scaled(model, data.X);
   const ExactKernels exact(X, model.kernels, precomputed);
-  check_settings(model, check);
+  check_settings(model, data, check);
   check_scaling(model, data, check.findings);
   check_divisors(model, data, exact, check.findings);
 
@@ -235,7 +235,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
   check.taken.push_back(fmt::format("the tolerance {} of the extension, and its {} outer steps",
                                     added.tolerance, proof.outer_steps));
-  check_kernels(model, check);
+  check_kernels(model, nullptr, check);
   check_support(model, check);
   list_taken(model, {model.tasks.begin() + old, model.tasks.begin() + old + added.tasks}, check);
   if (proof.claim != Claim::optimum)

@@ -127,7 +127,7 @@ Verification verify_linear(const Model& given, const Dataset& data,
   std::optional<ExactKernels> exact;
   if (model.settings.map.mapped) {
     exact.emplace(X, model.kernels, precomputed);
-    check_kernels(model, check);
+    check_kernels(model, &data, check);
     check_divisors(model, data, *exact, check.findings);
     for (const TaskModel& task : model.tasks)
       if (!(task.theta().array() == 1.0 / static_cast<double>(model.kernels.size())).all())

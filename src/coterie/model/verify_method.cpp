@@ -72,7 +72,7 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   const Matrix X = scaled(model, data.X);
   check_scaling(model, data, check.findings);
   const ExactKernels exact(X, model.kernels, precomputed);
-  check_settings(model, check);
+  check_settings(model, data, check);
   check_divisors(model, data, exact, check.findings);
   check_weights(model, shape, check);
 

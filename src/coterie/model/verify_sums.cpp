@@ -527,11 +527,36 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
                    stated.gap, stated.bound, tolerance));
 }
 
-void check_kernels(const Model& model, Verification& check) {
+namespace {
+
+// The columns without a kernel of an "@each" of the settings, as the model has it.
+std::vector<bool> columns_left_out(const Model& model) {
+  std::vector<bool> out(model.features.size(), false);
+  for (const Kernel& each : model.settings.kernels.list()) {
+    if (!each.is_for_each_column()) continue;
+    for (std::size_t j = 0; j < out.size(); ++j)
+      out[j] = std::ranges::none_of(model.kernels, [&](const Kernel& kernel) {
+        return kernel.base == each.base && kernel.parameter == each.parameter &&
+               kernel.offset == each.offset &&
+               kernel.columns == std::vector<Index>{static_cast<Index>(j)};
+      });
+  }
+  return out;
+}
+
+}  // namespace
+
+void check_kernels(const Model& model, const Dataset* data, Verification& check) {
   const Settings& settings = model.settings;
+  const std::vector<bool> left_out = data ? constant_columns(*data) : columns_left_out(model);
+  const Index count = std::ranges::count(left_out, true);
   std::vector<Kernel> expected;
   try {
-    expected = prepare_kernels(settings.kernels, settings.normalise, model.features);
+    expected = prepare_kernels(settings.kernels, settings.normalise, model.features, left_out);
+    if (!data && count > 0)
+      check.taken.push_back(
+          fmt::format("that {} of {} columns were constant, so that @each left them out", count,
+                      left_out.size()));
   } catch (const InputError&) {
   }
   if (expected != model.kernels)
@@ -539,8 +564,8 @@ void check_kernels(const Model& model, Verification& check) {
         fmt::format("the kernels are not those of the setting '{}'", text_of(settings.kernels)));
 }
 
-void check_settings(const Model& model, Verification& check) {
-  check_kernels(model, check);
+void check_settings(const Model& model, const Dataset& data, Verification& check) {
+  check_kernels(model, &data, check);
   const Settings& settings = model.settings;
   Index own = 0;
   for (const TaskModel& task : model.tasks) own += task.C != settings.C;

@@ -63,8 +63,9 @@ Least smallest_over_weights(const std::vector<long double>& c, const std::vector
                             double p);
 
 // The settings against the kernels, C, lambda and its share of lambda_max, and the groups; what cannot be checked is listed as taken.
-void check_settings(const Model& model, Verification& check);
-void check_kernels(const Model& model, Verification& check);  // those of the settings
+void check_settings(const Model& model, const Dataset& data, Verification& check);
+// Those of the settings; without the training data, "@each" is believed which columns it left out.
+void check_kernels(const Model& model, const Dataset* data, Verification& check);
 // Groups are the tied tasks of equal weights; `graph` has the edges that count.
 void check_groups(const Model& model, const TaskGraph& graph, double lambda, Verification& check);
 // Only that the weights of a group are equal.

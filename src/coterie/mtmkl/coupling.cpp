@@ -88,22 +88,52 @@ Proof TiedWeights::prove(const std::vector<TaskProof>& tasks, const Matrix& thet
   return join_proofs(tasks, unit(), theta, {graph(), kappa_, anchors(), weights_, fixed_}, nu);
 }
 
+RootedModel TiedWeights::rooted_model(const Iterate& x, double mu) const {
+  const Index A = anchors().rows();
+  RootedModel model{Matrix::Zero(points(), x.theta.cols()), {}, mu, graph(), kappa_, weights_, A};
+  model.roots.resize(static_cast<std::size_t>(points()));
+  for (std::size_t k = 0; k < x.tasks.size(); ++k)
+    if (x.tasks[k].has_curvature)
+      model.roots[static_cast<std::size_t>(A + unit()[k])].push_back(&x.tasks[k].root);
+  for (Index u = 0; u < units(); ++u)
+    model.c.row(A + u) = x.g.row(u) - model.times_B(A + u, x.theta.row(u).transpose()).transpose();
+  return model;
+}
+
 WeightStep TiedWeights::step(const Iterate& x, double mu, const ThetaSettings& limits) {
   const Index M = x.theta.cols();
   const Index A = anchors().rows();
+  if (state_.theta.size() == 0) {
+    state_.theta.resize(points(), M);
+    for (Index at = 0; at < points(); ++at) state_.theta.row(at) = point(x.theta, at);
+  }
+  // Of many kernels few have weight where p = 1, and no matrices of all of them are made.
+  const bool many = M > kWholeHessian && weights_.p() == 1;
+  if (many) {
+    const RootedModel model = rooted_model(x, mu);
+    return step_to(x, solve_on_few_kernels(model, state_, limits),
+                   [&](Index u, const Vector& d) { return d.dot(model.times_B(A + u, d)); });
+  }
   std::vector<Matrix> B(static_cast<std::size_t>(points()));
   Matrix c = Matrix::Zero(points(), M);
   for (Index u = 0; u < units(); ++u)
     B[static_cast<std::size_t>(A + u)] = mu * Matrix::Identity(M, M);
   for (std::size_t k = 0; k < x.tasks.size(); ++k)
-    if (x.tasks[k].H.size() > 0) B[static_cast<std::size_t>(A + unit()[k])] += x.tasks[k].H;
+    if (x.tasks[k].has_curvature) B[static_cast<std::size_t>(A + unit()[k])] += hessian(x.tasks[k]);
   for (Index u = 0; u < units(); ++u)
     c.row(A + u) = x.g.row(u) - x.theta.row(u) * B[static_cast<std::size_t>(A + u)];
-  if (state_.theta.size() == 0) {
-    state_.theta.resize(points(), M);
-    for (Index at = 0; at < points(); ++at) state_.theta.row(at) = point(x.theta, at);
-  }
-  ThetaResult next = solve_theta({c, B, graph(), kappa_, weights_, A}, state_, limits);
+  return step_to(x, solve_theta({c, B, graph(), kappa_, weights_, A}, state_, limits),
+                 [&](Index u, const Vector& d) {
+                   const Eigen::RowVectorXd row = d.transpose();
+                   return row.dot(row * B[static_cast<std::size_t>(A + u)]);
+                 });
+}
+
+// The minimum that was found, allowed to the last bit, and what the model says it gains. `quadratic`: d'B d of a unit.
+WeightStep TiedWeights::step_to(
+    const Iterate& x, ThetaResult next,
+    const std::function<double(Index unit, const Vector& d)>& quadratic) {
+  const Index A = anchors().rows();
   Matrix theta = next.theta.bottomRows(units());
   put_inside(theta, weights_);
   // Weights that are those of an anchor stay so to the last bit.
@@ -115,8 +145,7 @@ WeightStep TiedWeights::step(const Iterate& x, double mu, const ThetaSettings& l
 
   const Matrix d = theta - x.theta;
   double change = x.g.cwiseProduct(d).sum() + penalty(theta) - x.penalty;
-  for (Index u = 0; u < units(); ++u)
-    change += 0.5 * d.row(u).dot(d.row(u) * B[static_cast<std::size_t>(A + u)]);
+  for (Index u = 0; u < units(); ++u) change += 0.5 * quadratic(u, d.row(u).transpose());
   return {std::move(theta), std::move(next.nu), std::move(next.groups), next.gap, -change};
 }
 

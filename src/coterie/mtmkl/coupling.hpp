@@ -5,8 +5,10 @@
 // F is the sum, or another function that grows with every J_t and is homogeneous: F(J) = c'J with c_t = dF/dJ_t. Private to the solvers.
 #pragma once
 
+#include <functional>
 #include <vector>
 
+#include "coterie/mtmkl/few_kernels.hpp"
 #include "coterie/mtmkl/objective.hpp"
 #include "coterie/mtmkl/proof.hpp"
 #include "coterie/mtmkl/theta_step.hpp"
@@ -114,6 +116,10 @@ class TiedWeights : public Coupling {
   const Vector& kappa() const { return kappa_; }
 
  private:
+  RootedModel rooted_model(const Iterate& x, double mu) const;
+  WeightStep step_to(const Iterate& x, ThetaResult next,
+                     const std::function<double(Index unit, const Vector& d)>& quadratic);
+
   Vector kappa_;
   WeightSet weights_;
   bool fixed_;

@@ -123,7 +123,7 @@ void Evaluator::forget() {
 void Evaluator::add_curvatures(const Matrix& theta, std::vector<TaskState>& states) {
   parallel_for(std::ssize(svms_), threads_, [&](Index k) {
     const std::size_t i = static_cast<std::size_t>(k);
-    if (states[i].H.size() > 0) return;
+    if (states[i].has_curvature) return;
     gram_at(theta, i);
     add_curvature(*svms_[i], states[i], *workspace_.rows);
   });

@@ -230,7 +230,7 @@ class Loop {
     double mu = 0;
     for (const TaskState& task : x_.tasks)
       mu = std::max({mu, flat * task.g.cwiseAbs().maxCoeff(),
-                     flat * task.H.trace() / static_cast<double>(problem_.M())});
+                     flat * trace_of_hessian(task) / static_cast<double>(problem_.M())});
     return mu;
   }
 

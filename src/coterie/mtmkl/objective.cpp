@@ -62,7 +62,10 @@ TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef star
 
 void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
   const Index M = state.g.size();
-  state.H = Matrix::Zero(M, M);
+  const bool whole = M <= kWholeHessian;
+  state.has_curvature = true;
+  state.H = whole ? Matrix(Matrix::Zero(M, M)) : Matrix();
+  state.root.resize(0, whole ? 0 : M);
   state.free.clear();
   const std::vector<Index> in_support = free_support(task, state);
   const Index F = std::ssize(in_support);
@@ -85,10 +88,22 @@ void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool) {
   solve_lower(A, half);
   const Vector along = times(half.leftCols(M).transpose(), half.col(M)) / half.col(M).squaredNorm();
   half.leftCols(M) -= half.col(M) * along.transpose();
-  state.H = product(half.leftCols(M).transpose(), half.leftCols(M));
+  if (whole)
+    state.H = product(half.leftCols(M).transpose(), half.leftCols(M));
+  else
+    state.root = half.leftCols(M);
   solve_lower_transposed(A, half.leftCols(M));
   state.drift = -half.leftCols(M);
   state.free = at(task.gram().samples(), places);
+}
+
+Matrix hessian(const TaskState& state) {
+  if (state.root.cols() == 0) return state.H;
+  return product(state.root.transpose(), state.root);
+}
+
+double trace_of_hessian(const TaskState& state) {
+  return state.root.cols() == 0 ? state.H.trace() : state.root.squaredNorm();
 }
 
 Vector predicted_alpha(const TaskSvm& task, const TaskState& state, ConstVectorRef step) {

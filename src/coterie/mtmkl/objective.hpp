@@ -24,7 +24,9 @@ struct TaskState {
   Vector g;                    // gradient of J_t, M
   Eigen::MatrixXd A;  // lower half of K(theta)_FF if F is small, until the curvature needs it
   // Of the optimum where its active set is stable; empty until asked for.
-  Matrix H;                 // Hessian of J_t, M x M
+  bool has_curvature = false;
+  Matrix H;                 // Hessian of J_t, M x M; with many kernels not, but its root:
+  Eigen::MatrixXd root;     // free x M, H = root'root
   std::vector<Index> free;  // samples of the task whose alpha is between its bounds
   Matrix drift;             // free x M, d beta / d theta = -P r, (22)
 };
@@ -36,6 +38,11 @@ constexpr Index kKept = 256;
 TaskState evaluate_task(TaskSvm& task, ConstVectorRef theta, ConstVectorRef start,
                         double svm_gap_tolerance, RowPool& pool, Index kept = kKept, double tau = 0,
                         const KeepGoing& keep_going = {});
+
+// With more kernels the Hessian is kept as its root: free support vectors are fewer, and most weights stay 0.
+constexpr Index kWholeHessian = 100;
+Matrix hessian(const TaskState& state);  // M x M, whichever is kept; not without curvature
+double trace_of_hessian(const TaskState& state);
 
 // Sets H and drift of a state, whose theta must be the one that the task was evaluated at last.
 void add_curvature(TaskSvm& task, TaskState& state, RowPool& pool);

@@ -57,7 +57,8 @@ KernelFold slice_fold(const SearchData& search, const Split& split,
     const auto k = static_cast<std::size_t>(t);
     grams.tasks[k] = slice(fold.whole[k], split.train[k]);
   });
-  Divisors divisors = find_divisors(grams.tasks, grams.kernels, normalisation, search.threads);
+  Divisors divisors =
+      find_divisors(grams.tasks, grams.kernels, normalisation, search.threads, &fold.whole);
   divide(grams.tasks, divisors.values);
   divide(fold.whole, divisors.values);
   grams.divisors = std::move(divisors.values);
@@ -69,7 +70,7 @@ std::vector<KernelFold> slice_folds(const SearchData& search, const std::vector<
                                     const Normalisation& normalisation, GramCache& cache) {
   const bool scaled = search.settings.scale.value_or(Scale::none) != Scale::none;
   const std::vector<Kernel> kernels =
-      prepare_kernels(search.settings.kernels, normalisation, search.data.features);
+      prepare_kernels(search.settings.kernels, normalisation, search.data);
   cache.resize(splits.size());
   std::vector<KernelFold> folds;
   for (std::size_t k = 0; k < splits.size(); ++k) {
@@ -157,7 +158,7 @@ std::vector<Index> rest_in_pool(const HeldOut& held_out, std::size_t t) {
 WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
                        const std::vector<Index>& rows) {
   WholeGrams out;
-  out.kernels = prepare_kernels(search.settings.kernels, normalisation, search.data.features);
+  out.kernels = prepare_kernels(search.settings.kernels, normalisation, search.data);
   Settings largest = search.settings;
   largest.C = search.largest_C;
   const double C = largest_cost(sample_costs(search.data, largest, search.extras));
@@ -237,7 +238,8 @@ Vector training_decisions(const Fold& fold, const Fit& fit, Index t) {
 }
 
 Storage storage_within(const SearchData& search, Index folds, double budget) {
-  const std::vector<Kernel> kernels = search.settings.kernels.list();
+  const std::vector<Kernel> kernels =
+      prepare_kernels(search.settings.kernels, search.settings.normalise, search.data);
   Settings largest = search.settings;
   largest.C = search.largest_C;
   const double roots = static_cast<double>(

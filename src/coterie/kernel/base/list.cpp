@@ -29,15 +29,17 @@ const BaseKernel* find_base_kernel(std::string_view name) {
 
 const char* help_of_kernels() {
   static const std::string text = fmt::format(
-      "base kernels: {}, each with ':raw' (not normalised) and '@f1-f8+f12' (columns) as wanted",
+      "base kernels: {}, each with ':raw' (not normalised) and '@f1-f8+f12' (columns) or '@each' "
+      "(one "
+      "kernel per column) as wanted",
       forms());
   return text.c_str();
 }
 
 std::string kernel_grammar() {
   return fmt::format(
-      "Kernels are {} and paper; :raw may follow, then @ and columns such as f1-f8+f12; kernels "
-      "are separated by spaces.",
+      "Kernels are {} and paper; :raw may follow, then @ and columns such as f1-f8+f12, or @each; "
+      "kernels are separated by spaces.",
       forms());
 }
 
