@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coterie/baseline/group_search.hpp"
 #include "coterie/baseline/linear.hpp"
 #include "coterie/model/lambda.hpp"
 #include "coterie/mtmkl/fit.hpp"
@@ -41,7 +42,9 @@ struct Method {
   // Of methods that learn kernel weights.
   std::optional<Lambda> lambda = {};  // that it has by definition; none: the setting counts
   bool joint = false;                 // a form of the joint problem, with any norm
-  bool pools = false;                 // one model for the samples of all tasks
+  bool pools = false;                 // one model for the samples of many tasks
+  // Of methods that pool the tasks of a group: how groups are found. None: all tasks are one group.
+  GroupSearch (*search_groups)(const Parameters&) = nullptr;
   using FitKernel = Fit (*)(const MtmklProblem&, const Parameters&, const FitSettings&,
                             const ProgressCallback&, const WarmStart&);
   FitKernel fit_kernel = nullptr;  // where it is not joint

@@ -105,9 +105,12 @@ std::vector<Fold> pooled_folds(const SearchData& search, const std::vector<Split
   for (const Split& split : splits) pooled.push_back(pool_split(split, search.data));
   std::vector<KernelFold> sliced = slice_folds(of_pool, pooled, normalisation, cache);
   std::vector<Fold> folds;
-  for (std::size_t k = 0; k < splits.size(); ++k)
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    for (const std::vector<Index>& train : splits[k].train)
+      sliced[k].train.set.pooled.push_back(std::ssize(train));
     folds.push_back({Pool{std::move(sliced[k].train), tasks_only(search.data, splits[k].train)},
                      HeldOut{splits[k], std::move(pooled[k]), std::move(sliced[k].whole)}});
+  }
   return folds;
 }
 
@@ -142,6 +145,15 @@ Vector decisions(const TaskGrams& grams, const std::vector<Index>& samples,
   const Vector f = cross_decisions(grams, samples, support, fit.theta.row(t).transpose(),
                                    Eigen::Map<const Vector>(beta.data(), std::ssize(beta)));
   return f.array() + fit.bias[t];
+}
+
+// Which of the fits of a pool is that of task t.
+Index group_of(const Fit& fit, Index t) {
+  if (fit.alpha.size() == 1) return 0;
+  const auto group = std::ranges::find_if(fit.groups, [t](const std::vector<Index>& tasks) {
+    return std::ranges::find(tasks, t) != tasks.end();
+  });
+  return group - fit.groups.begin();
 }
 
 // The held-out samples of task t in the pool, which has those of all tasks one behind the other.
@@ -223,7 +235,7 @@ Vector held_out_decisions(const Fold& fold, const Fit& fit, Index t) {
   const TrainingSet& set = kernels_of(fold).set;
   if (held_out.pooled)
     return decisions(held_out.whole[0], rest_in_pool(held_out, k), held_out.pooled->train[0],
-                     set.y[0], fit, 0);
+                     set.y[0], fit, group_of(fit, t));
   return decisions(held_out.whole[k], held_out.split.rest[k], held_out.split.train[k], set.y[k],
                    fit, t);
 }
