@@ -166,7 +166,7 @@ int run_verify(const VerifyOptions& options) {
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
   const Dataset data = cast_into_tasks(
-      read_data(options.data, {model.features, model.columns, true}), model.casting);
+      read_data(options.data, {model.features_of_data(), model.columns, true}), model.casting);
   const std::string mark = fingerprint(data);
   const Part part = part_of(model, data, source);
   const std::string what =

@@ -18,8 +18,8 @@ namespace {
 
 constexpr Index kMostRounds = 30;  // of a start; five were the most on the data sets of the study
 constexpr Index kMostOfClass =
-    750;  // samples that one SVM of the search sees: it only has to tell groups apart
-constexpr double kGap = 1e-3;         // of its SVMs, relative: losses to three digits
+    500;  // samples that one SVM of the search sees: it only has to tell groups apart
+constexpr double kGap = 1e-2;         // of its SVMs, relative: losses to two digits
 constexpr double kLossOfNothing = 1;  // hinge loss of f = 0
 
 using Members = std::vector<Index>;

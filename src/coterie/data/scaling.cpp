@@ -71,7 +71,8 @@ std::vector<Index> rows_used(const Dataset& data) {
   return rows;
 }
 
-Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows) {
+Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows,
+                      Index kept) {
   Scaling scaling{kind, {}, {}};
   if (kind == Scaling::Kind::none) return scaling;
   if (rows.empty()) throw InputError("scaling cannot be learnt from no rows.");
@@ -94,7 +95,9 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
   }
   scaling.shift = kind == Scaling::Kind::standard ? mean : low;
   scaling.factor = spread.cwiseInverse();
-  for (Index j = 0; j < X.cols(); ++j) {
+  scaling.shift.tail(kept).setZero();
+  scaling.factor.tail(kept).setOnes();
+  for (Index j = 0; j < X.cols() - kept; ++j) {
     if (low[j] == high[j]) {  // exact, where the deviation of equal numbers may be rounding
       scaling.shift[j] = low[j];
       scaling.factor[j] = 1;

@@ -26,9 +26,9 @@ struct Parameter {
   std::string name;
   double value;  // by default
   std::string help, rule;
-  double least, most;  // what is allowed
-  bool whole = false;  // whole numbers only
-  std::string grid;    // that `select` searches by default; empty: the default value alone
+  double least, most;     // what is allowed
+  bool whole = false;     // whole numbers only
+  std::string grid = {};  // that `select` searches by default; empty: the default value alone
   bool larger_is_simpler = false;  // a larger value shares or regularises more
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coterie/data/names.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
@@ -85,11 +86,14 @@ Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int 
   const Settings settings = in_full(given);
   validate(settings);
   check_dataset(data);
+  auto [scored, first] = learn_scores(std::move(data), settings, threads);
   const std::vector<Kernel> kernels =
-      prepare_kernels(settings.kernels, settings.normalise, data.features);
-  const Scaling scaling = learn_scaling(*settings.scale, data);
+      prepare_kernels(settings.kernels, settings.normalise, scored.features);
+  const Scaling scaling =
+      learn_scaling(*settings.scale, scored.X, rows_used(scored), first ? first->columns() : 0);
   Prepared prepared;
-  prepared.set = make_training_set(std::move(data), scaling, settings, extras);
+  prepared.set = make_training_set(std::move(scored), scaling, settings, extras);
+  prepared.set.first_stage = first;
   const TrainingSet& set = prepared.set;
   prepared.grams = compute_grams(set.data, kernels, settings.normalise, extras.precomputed, threads,
                                  storage, largest_cost(set.C));
@@ -175,6 +179,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   Model model;
   model.settings = in_full(settings);
   model.features = data.features;
+  model.first_stage = prepared.set.first_stage;
   model.scaling = prepared.set.scaling;
   model.kernels = prepared.grams.kernels;
   model.divisors = prepared.grams.divisors;

@@ -35,8 +35,9 @@ double largest_cost(const std::vector<Vector>& costs);
 struct TrainingSet {
   Dataset data;
   Scaling scaling;
-  std::vector<Vector> y, C;  // [task]
-  Vector task_C;             // per task, before class weights
+  std::vector<Vector> y, C;                       // [task]
+  Vector task_C;                                  // per task, before class weights
+  std::shared_ptr<const FirstStage> first_stage;  // behind columns of scores
   std::vector<Index>
       pooled;  // samples of each task behind a pool, one behind the other; else empty
   bool complete = true;

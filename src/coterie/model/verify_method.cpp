@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "coterie/baseline/plain.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/method.hpp"
 #include "coterie/model/verify_linear.hpp"
 #include "coterie/model/verify_sums.hpp"
@@ -271,13 +272,39 @@ Verification verify_pareto(const Model& model, const Dataset& data,
   return verify_shared(model, data, precomputed, progress, {1, power, false});
 }
 
-Verification verify(const Model& model, const Dataset& data, const PrecomputedMatrices& precomputed,
+namespace {
+
+// Models of the first stage by their own certificates. What made the scores of training rows, models of some of the rows, is not kept.
+void check_first_stage(const Model& model, const Dataset& data, Verification& check) {
+  const FirstStage& first = *model.first_stage;
+  for (std::size_t b = 0; b < first.blocks.size(); ++b) {
+    const Verification own = verify(first.models[b], data);
+    for (const std::string& finding : own.findings)
+      check.findings.push_back(fmt::format("first stage @{}: {}", first.blocks[b], finding));
+    for (const std::string& taken : own.taken)
+      check.taken.push_back(fmt::format("first stage @{}: {}", first.blocks[b], taken));
+  }
+  if (score_blocks(model.settings.kernels.list(), data.features) != first.blocks)
+    check.findings.emplace_back("the first stage is not what the kernels look at");
+  check.taken.push_back(
+      fmt::format("the scores of the {} training rows by models that had not seen them, and how "
+                  "scores are standardised",
+                  first.scores.rows()));
+}
+
+}  // namespace
+
+Verification verify(const Model& model, const Dataset& raw, const PrecomputedMatrices& precomputed,
                     const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
+  Dataset scored;
+  if (model.first_stage) scored = with_stored_scores(*model.first_stage, raw);
+  const Dataset& data = model.first_stage ? scored : raw;
   if (data.classes != model.classes)
     throw InputError(
         "The classes of the data are not those of the model; verify needs the training data.");
   Verification check = method.verify(model, data, precomputed, progress);
+  if (model.first_stage) check_first_stage(model, raw, check);
   check_other_numbers(model, data, check);
   check_support(model, check);
   list_settings(model, check);
