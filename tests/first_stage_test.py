@@ -114,7 +114,7 @@ def test_select_calibrate_and_path(data):
     assert data("verify", "s.h5", "d.csv", "--json").json["holds"]
     first = list(csv.DictReader(io.StringIO(data("predict", "s.h5", "new.csv").out)))[0]
     assert 0 < float(first["probability"]) < 1
-    data("path", "d.csv", "-o", "p", "--kernels", "linear gauss:1 gauss:1@pooled", *QUICK, "--points", "5", "--groups", "2", "--model", "two.h5", code=None)
+    data("path", "d.csv", "-o", "p", "--kernels", "linear gauss:1 gauss:1@pooled", *QUICK, "--resolution", "0.3", "--groups", "2", "--model", "two.h5")
     assert data("verify", "two.h5", "d.csv", "--json").json["holds"]
 
 
