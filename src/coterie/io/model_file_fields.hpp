@@ -251,6 +251,8 @@ void visit_first_stage(Pass& file, AnyModel& model) {
       throw InputError("/first_stage/blocks has too many names");
     first.models.resize(first.blocks.size());
   }
+  if (first.models.size() != first.blocks.size())
+    throw InputError("/first_stage/blocks does not name every model of the first stage");
   for (std::size_t b = 0; b < first.models.size(); ++b) {
     const std::string name = "/first_stage/" + first.blocks[b];
     file.group(name);

@@ -633,8 +633,8 @@ TEST_F(ModelFile, TheMethodSaysWhatFunctionsAre) {
 }
 
 Model two_stages() {
-  const Dataset data = cast_into_tasks(plant_groups({.tasks = 4, .groups = 2, .samples = 20}).samples,
-                                       Casting::binary);
+  const Dataset data = cast_into_tasks(
+      plant_groups({.tasks = 4, .groups = 2, .samples = 20}).samples, Casting::binary);
   Settings settings;
   settings.kernels = "linear gauss:2 linear:raw@pooled gauss:1@others gauss:1@group";
   settings.first_stage = {{"C", 1}};
@@ -663,7 +663,12 @@ TEST_F(ModelFile, AFirstStageIsKeptWhole) {
   says(forged([](FirstStage& f) { std::swap(f.models[0], f.models[1]); }), "is a model of stl");
   says(forged([](FirstStage& f) { f.models[1].tasks[0].name = "other"; }), "of other data");
   says(forged([](FirstStage& f) { f.scores.conservativeResize(3, f.columns()); }), "3 rows");
-  says(forged([](FirstStage& f) { f.blocks.pop_back(); }), "not what the kernels look at");
+  says(forged([](FirstStage& f) { f.blocks.pop_back(); }), "does not name every model");
+  says(forged([](FirstStage& f) {
+         f.blocks.pop_back();
+         f.models.pop_back();
+       }),
+       "not what the kernels look at");
   says(forged([](FirstStage& f) { f.scores(0, 0) = std::nan(""); }), "/first_stage/scores");
   says(forged([](FirstStage& f) { f.models[2].tasks[0].C = -1; }), "/first_stage/group/tasks/C");
 }

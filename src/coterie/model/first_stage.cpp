@@ -244,7 +244,7 @@ void add_columns(const Matrix& scores, FirstStage& first) {
     const double mean = n > 0 ? sum / n : 0;
     for (const double value : scores.col(j))
       if (!std::isnan(value)) squares += (value - mean) * (value - mean);
-    const double spread = n > 0 ? std::sqrt(squares / n * static_cast<double>(added)) : 0;
+    const double spread = n > 0 ? std::sqrt(squares / n) : 0;
     first.shift[old + j] = mean;
     first.factor[old + j] = spread > 0 ? 1 / spread : 1;
     for (Index i = 0; i < scores.rows(); ++i)

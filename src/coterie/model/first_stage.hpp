@@ -9,8 +9,7 @@
 // training rows. What is not known is 0, the mean: the score of a task's own model where every row belongs to one task (binary casting), and
 // that of a task whose classes are not both there. Where rows belong to many tasks (pairs of classes), the own score is among the others.
 //
-// Columns have mean 0 over the training rows, and those of a block together variance 1: a width of a Gaussian means the same for any number
-// of tasks.
+// Columns have mean 0 and variance 1 over the training rows that have such a score, as standardised columns of the data do: kernels may look at both.
 #pragma once
 
 #include <memory>

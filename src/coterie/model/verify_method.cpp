@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "coterie/baseline/partition.hpp"
 #include "coterie/baseline/plain.hpp"
 #include "coterie/model/first_stage.hpp"
 #include "coterie/model/method.hpp"
@@ -179,17 +181,16 @@ Verification verify_joint(const Model& model, const Dataset& data,
 namespace {
 
 // The models of the groups' pools, as models of their samples alone. Every task of a group must have that of its first.
-Model models_of_pools(const Model& model, const Dataset& data, const Dataset& pools,
-                      Verification& check) {
+// Nothing where one has support vectors of another.
+std::optional<Model> models_of_pools(const Model& model, const Groups& groups,
+                                     const std::vector<std::vector<Index>>& samples,
+                                     const Dataset& pools, Verification& check) {
   Model out = model;
   out.tasks.clear();
   out.casting = pools.casting;
-  std::vector<Index> sizes;
-  for (const Task& task : data.tasks) sizes.push_back(task.size());
-  const std::vector<std::vector<Index>> samples = pooled_samples(model.groups(), sizes);
-  Matrix theta(std::ssize(model.groups()), std::ssize(model.kernels));
-  for (std::size_t g = 0; g < model.groups().size(); ++g) {
-    const std::vector<Index>& group = model.groups()[g];
+  Matrix theta(std::ssize(groups), std::ssize(model.kernels));
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<Index>& group = groups[g];
     const TaskModel& first = model.tasks[static_cast<std::size_t>(group.front())];
     for (const Index t : group) {
       const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
@@ -204,11 +205,11 @@ Model models_of_pools(const Model& model, const Dataset& data, const Dataset& po
     pool.calibration = {};
     for (Index& i : std::get<KernelExpansion>(pool.function).sample) {
       const auto place = std::ranges::lower_bound(samples[g], i);
-      if (place == samples[g].end() || *place != i)
-        throw InputError(fmt::format(
-            "Task '{}' has support vectors of tasks outside its group; the model contradicts "
-            "itself.",
-            first.name));
+      if (place == samples[g].end() || *place != i) {
+        check.findings.push_back(
+            fmt::format("task '{}' has support vectors of tasks outside its group", first.name));
+        return {};
+      }
       i = place - samples[g].begin();
     }
     theta.row(static_cast<Index>(g)) = pool.theta();
@@ -224,12 +225,16 @@ Model models_of_pools(const Model& model, const Dataset& data, const Dataset& po
 Verification verify_pooled(const Model& model, const Dataset& data,
                            const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
-  const Dataset whole = pool_tasks(data);
-  Dataset pools = whole;
+  const bool searched = model.settings.method->search_groups != nullptr;
+  const Groups groups =
+      searched ? model.groups() : groups_of(std::vector<Index>(model.tasks.size(), 0));
   std::vector<Index> sizes;
   for (const Task& task : data.tasks) sizes.push_back(task.size());
+  const std::vector<std::vector<Index>> samples = pooled_samples(groups, sizes);
+  const Dataset whole = pool_tasks(data);
+  Dataset pools = whole;
   pools.tasks.clear();
-  for (const std::vector<Index>& own : pooled_samples(model.groups(), sizes)) {
+  for (const std::vector<Index>& own : samples) {
     Task& pool = pools.tasks.emplace_back(whole.tasks.front());
     pool.name = fmt::format("group {}", pools.tasks.size());
     pool.y = whole.tasks.front().y(own);
@@ -238,10 +243,11 @@ Verification verify_pooled(const Model& model, const Dataset& data,
       pool.rows.push_back(whole.tasks.front().rows[static_cast<std::size_t>(i)]);
   }
   Verification tasks;
-  const Model models = models_of_pools(model, data, pools, tasks);
-  Verification check = verify_main(models, pools, precomputed, progress, &whole);
+  const std::optional<Model> models = models_of_pools(model, groups, samples, pools, tasks);
+  if (!models) return tasks;
+  Verification check = verify_main(*models, pools, precomputed, progress, &whole);
   check.findings.insert(check.findings.end(), tasks.findings.begin(), tasks.findings.end());
-  if (!model.settings.method->search_groups) {
+  if (!searched) {
     if (model.groups().size() != 1)
       check.findings.emplace_back("the tasks of a pool are not one group");
     return check;
