@@ -133,7 +133,7 @@ int run_evaluate(const EvaluateOptions& options) {
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
-  const Samples samples = read_data(options.data, {model.features, model.columns, true});
+  const Samples samples = read_data(options.data, {model.features_of_data(), model.columns, true});
   monitor.phase("predicting");
   const Evaluation result =
       evaluate(model, samples,

@@ -37,8 +37,8 @@ struct ExtendOptions {
 
 Dataset read_new_tasks(const ExtendOptions& options, const Model& model) {
   const std::string source = file_list(options.data.paths);
-  Samples samples = read_data(
-      options.data, {model.features, model.columns, true, memory_of_table(options.memory)});
+  Samples samples = read_data(options.data, {model.features_of_data(), model.columns, true,
+                                             memory_of_table(options.memory)});
   if (samples.tasks.empty())
     throw InputError(
         fmt::format("{}: there is no task column, but new tasks need names of their own. Add a "

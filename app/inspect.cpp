@@ -10,6 +10,7 @@
 #include "coterie/baseline/coclus.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/model/column_weights.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/method.hpp"
 #include "coterie/mtmkl/group_list.hpp"
 #include "method_options.hpp"
@@ -107,6 +108,8 @@ Json json_columns(const Model& model) {
   return out;
 }
 
+Json json_first_stage(const Model& model);
+
 Json json_model(const Model& model) {
   Json out = json_fit(model);
   out["fingerprint"] = model.fingerprint;
@@ -145,7 +148,44 @@ Json json_model(const Model& model) {
   out["training_rows"] = model.training_rows;
   out["training_row"] = model.training_row;
   out["support_vectors"] = json_matrix(model.support_vectors);
+  if (model.first_stage) {
+    out["first_stage"] = json_first_stage(model);
+    for (std::size_t t = 0; t < model.tasks.size(); ++t)
+      out["tasks"][t]["share_of_scores"] =
+          json_number(share_of_scores(model, static_cast<Index>(t)));
+  }
   return out;
+}
+
+// The models whose scores kernels look at, and how much of every task's kernel that is.
+Json json_first_stage(const Model& model) {
+  Json out = Json::array();
+  if (!model.first_stage) return out;
+  const FirstStage& first = *model.first_stage;
+  for (std::size_t b = 0; b < first.blocks.size(); ++b)
+    out.push_back({{"block", first.blocks[b]}, {"model", json_model(first.models[b])}});
+  return out;
+}
+
+void print_first_stage(const Model& model) {
+  if (!model.first_stage) return;
+  const FirstStage& first = *model.first_stage;
+  fmt::print("first stage\n");
+  for (std::size_t b = 0; b < first.blocks.size(); ++b) {
+    const Model& own = first.models[b];
+    fmt::print("  @{}: method {}, C {}; {}, status {}\n", first.blocks[b],
+               own.settings.method->name, short_number(own.settings.C),
+               proof_text(own.certificate()), to_string(own.certificate().status));
+    if (first.blocks[b] == "group")
+      for (const std::vector<Index>& group : listed(own.groups()))
+        fmt::print("    group of {}\n{}", plural(std::ssize(group), "task"),
+                   wrap(task_names(own, group), 6));
+  }
+  Table shares({"task", "of its kernel from scores"}, "l");
+  for (std::size_t t = 0; t < model.tasks.size(); ++t)
+    shares.add({model.tasks[t].name,
+                fmt::format("{:.2f}", share_of_scores(model, static_cast<Index>(t)))});
+  fmt::print("{}\n", shares.text());
 }
 
 void print_settings(const Model& model) {
@@ -343,7 +383,8 @@ int run_inspect(const InspectOptions& options) {
   std::error_code ignored;
   fmt::print("{}: {} bytes, {}, {}, {}, {}\n\n", options.model_path,
              std::filesystem::file_size(options.model_path, ignored),
-             plural(std::ssize(model.tasks), "task"), plural(std::ssize(model.features), "feature"),
+             plural(std::ssize(model.tasks), "task"),
+             plural(std::ssize(model.features_of_data()), "feature"),
              plural(std::ssize(model.kernels), "kernel"),
              plural(model.support_vectors.rows(), "support vector"));
   print_settings(model);
@@ -353,6 +394,7 @@ int run_inspect(const InspectOptions& options) {
   print_columns(model);
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));
   print_feature_clusters(model);
+  print_first_stage(model);
   print_calibration(model);
   print_certificate(model);
   print_extensions(model);

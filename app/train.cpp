@@ -89,8 +89,8 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
     how = fmt::format("{}; C {}, {}", plural(std::ssize(model.kernels), "kernel"),
                       short_number(model.settings.C), how);
   fmt::print("{}, {}, {}, {}\n", plural(std::ssize(model.tasks), "task"),
-             plural(model.training_rows, "row"), plural(std::ssize(model.features), "feature"),
-             how);
+             plural(model.training_rows, "row"),
+             plural(std::ssize(model.features_of_data()), "feature"), how);
   fmt::print("{}, {}, status {}\n\n", proof_text(model.certificate()),
              plural(model.certificate().outer_steps, "outer step"),
              to_string(model.certificate().status));

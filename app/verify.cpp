@@ -97,7 +97,7 @@ int run_verify(const VerifyOptions& options) {
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
   const Dataset data = cast_into_tasks(
-      read_data(options.data, {model.features, model.columns, true}), model.casting);
+      read_data(options.data, {model.features_of_data(), model.columns, true}), model.casting);
   const ModelPart part = read_for(source, [&] { return part_of(model, data); });
   const VerifyInputs inputs = read_inputs(options, model, part);
   monitor.phase("recomputing the certificate by plain loops");

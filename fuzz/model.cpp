@@ -136,7 +136,7 @@ std::string changed_file(Bytes bytes) {
 void check_use(const Model& model) {
   require(model_from_bytes(model_to_bytes(model), "again") == model,
           "a model reads as it was written");
-  const Index features = std::ssize(model.features);
+  const Index features = std::ssize(model.features_of_data());
   if (2 * features > most_cells) return;
   const Matrix X = Matrix::Ones(2, features);
   for (Index t = 0; t < std::ssize(model.tasks); ++t)

@@ -13,7 +13,7 @@ import pytest
 
 from support import csv_text, small_csv, small_rows
 
-KERNEL = ["stl", "mtl", "uniform", "pooled", "tang", "pareto"]
+KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "tang", "pareto"]
 LINEAR = ["cmtl", "whom", "flexclus", "coclus", "metag"]
 TASKS = ("a", "b", "c", "d")
 
@@ -55,7 +55,7 @@ def test_methods_are_listed_with_their_parameters(coterie):
         about = coterie("methods", method["name"]).out
         assert method["source"] in about and all(parameter["name"] in about for parameter in method["parameters"])
         assert coterie("methods", method["name"], "--json").json == [method]
-    assert [method["name"] for method in listed if not method["convex"]] == ["pareto", "whom", "coclus"]
+    assert [method["name"] for method in listed if not method["convex"]] == ["groups", "pareto", "whom", "coclus"]
 
 
 @pytest.mark.parametrize("method", KERNEL + LINEAR)
@@ -63,7 +63,7 @@ def test_a_model_goes_all_the_way(data, method):
     fit = train(data, method)
     assert fit["status"] == "converged" and fit["method"] == method and 0 <= fit["gap"] <= 1e-4
     assert 0 < fit["bound"] <= 1e-9 and fit["gap"] + fit["bound"] <= 1e-4
-    assert fit["claim"] == {"whom": "given clusters", "coclus": "stationary"}.get(method, "optimum")
+    assert fit["claim"] == {"whom": "given clusters", "groups": "given clusters", "coclus": "stationary"}.get(method, "optimum")
     assert sorted(name for group in fit["groups"] for name in group) == list(TASKS)
     for task in fit["tasks"]:
         assert task["name"] in fit["groups"][task["group"] - 1]
@@ -166,7 +166,7 @@ def test_classes_by_pairs(coterie, method):
 def test_the_model_file_says_what_the_method_is(data):
     train(data, "flexclus", "--parameters", "lambda1=0.05")
     head = (data.folder / "m.h5").read_bytes()[:60]
-    assert b"version 5\n" in head
+    assert b"version 6\n" in head
     with h5py.File(data.folder / "m.h5") as file:
         assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05 lambda2=0.1 lambda3=0.1"
         w, shared = file["/tasks/w"][()], file["/tasks/shared"][()]

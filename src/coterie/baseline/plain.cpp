@@ -41,4 +41,19 @@ Dataset pool_tasks(const Dataset& data) {
   return pooled;
 }
 
+std::vector<std::vector<Index>> pooled_samples(const Groups& groups,
+                                               const std::vector<Index>& sizes) {
+  std::vector<Index> first(sizes.size() + 1, 0);
+  std::partial_sum(sizes.begin(), sizes.end(), first.begin() + 1);
+  std::vector<std::vector<Index>> out;
+  for (const std::vector<Index>& group : groups) {
+    std::vector<Index>& samples = out.emplace_back();
+    for (const Index t : group)
+      for (Index i = first[static_cast<std::size_t>(t)]; i < first[static_cast<std::size_t>(t) + 1];
+           ++i)
+        samples.push_back(i);
+  }
+  return out;
+}
+
 }  // namespace coterie

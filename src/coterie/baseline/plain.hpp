@@ -14,4 +14,8 @@ Fit fit_uniform(const MtmklProblem& problem, const FitSettings& settings,
 // All samples of all tasks as one task, "all".
 Dataset pool_tasks(const Dataset& data);
 
+// The samples of every group of tasks in that pool, where a task has so many.
+std::vector<std::vector<Index>> pooled_samples(const Groups& groups,
+                                               const std::vector<Index>& sizes);
+
 }  // namespace coterie

@@ -73,7 +73,8 @@ std::vector<bool> constant_columns(const Dataset& data) {
   return constant;
 }
 
-Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows) {
+Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows,
+                      Index kept) {
   Scaling scaling{kind, {}, {}};
   if (kind == Scaling::Kind::none) return scaling;
   if (rows.empty()) throw InputError("scaling cannot be learnt from no rows.");
@@ -87,7 +88,9 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
   if (kind == Scaling::Kind::standard) std::tie(shift, spread) = moments(X, rows);
   scaling.shift = shift;
   scaling.factor = spread.cwiseInverse();
-  for (Index j = 0; j < X.cols(); ++j) {
+  scaling.shift.tail(kept).setZero();
+  scaling.factor.tail(kept).setOnes();
+  for (Index j = 0; j < X.cols() - kept; ++j) {
     if (low[j] == high[j]) {  // exact, where the deviation of equal numbers may be rounding
       scaling.shift[j] = low[j];
       scaling.factor[j] = 1;

@@ -31,7 +31,9 @@ std::vector<Index> rows_used(const Dataset& data);
 std::vector<bool> constant_columns(const Dataset& data);
 
 // Throws InputError when a column spans too much or too little for a double.
-Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows);
+// The last `kept` columns are left as they are.
+Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows,
+                      Index kept = 0);
 Scaling learn_scaling(Scaling::Kind kind, const Dataset& data);  // from rows_used
 
 // (x - shift) * factor. Takes X by value to scale it in place.

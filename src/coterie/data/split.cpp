@@ -93,6 +93,24 @@ std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t se
   return out;
 }
 
+std::vector<Index> cross_fit_parts(const Dataset& data, Index parts, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Index> part(static_cast<std::size_t>(data.X.rows()), -1);
+  std::map<std::vector<double>, Index> seen;  // features, and the part of the first such row
+  Index next = 0;
+  for (std::vector<Index>& rows : strata_of(data)) {
+    random.shuffle(rows);
+    for (const Index row : rows) {
+      const auto x = data.X.row(row);
+      const auto [place, is_new] =
+          seen.emplace(std::vector<double>(x.begin(), x.end()), next % parts);
+      if (is_new) ++next;
+      part[static_cast<std::size_t>(row)] = place->second;
+    }
+  }
+  return part;
+}
+
 Split hold_out_tasks(const Dataset& data, double share, std::uint64_t seed) {
   if (!(share > 0 && share < 1))
     throw InputError(fmt::format("`hold_out` is {}; it must be between 0 and 1.", share));

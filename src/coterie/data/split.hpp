@@ -32,6 +32,10 @@ RowSplit split_samples(const Samples& samples, double train_share, std::uint64_t
 // class of a task has a single row, which could not be trained on and held out.
 std::vector<Split> fold_tasks(const Dataset& data, Index folds, std::uint64_t seed);
 
+// Parts for cross-fitting: per row of X the number of its part, -1 where no task uses it; spread as by fold_tasks. Rows whose features are equal
+// are in one part, whatever their tasks, so that nobody is scored by a model that has seen a copy. A class may be missing outside a part.
+std::vector<Index> cross_fit_parts(const Dataset& data, Index parts, std::uint64_t seed);
+
 // One split of that kind, with about `share` of the rows held out.
 Split hold_out_tasks(const Dataset& data, double share, std::uint64_t seed);
 

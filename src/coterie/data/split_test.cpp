@@ -258,5 +258,25 @@ TEST(Validation, SaysWhatIsWrong) {
             "`validation` has no rows; there is nothing to judge on.");
 }
 
+TEST(CrossFitParts, EqualRowsAreInOnePartAndClassesAreSpread) {
+  Matrix X(60, 2);
+  std::vector<std::string> label, task;
+  for (Index i = 0; i < 60; ++i) {
+    X.row(i) << static_cast<double>(i % 45), 1;  // fifteen rows twice
+    label.emplace_back(i % 2 == 0 ? "no" : "yes");
+    task.emplace_back(i < 45 ? "a" : "b");
+  }
+  const Dataset data(X, label, task);
+  const std::vector<Index> part = cross_fit_parts(data, 5, 3);
+  std::vector<Index> count(5, 0);
+  for (std::size_t i = 0; i < 60; ++i) {
+    ASSERT_TRUE(part[i] >= 0 && part[i] < 5);
+    ++count[static_cast<std::size_t>(part[i])];
+    EXPECT_EQ(part[i], part[i % 45]);
+  }
+  for (const Index rows : count) EXPECT_GE(rows, 9);  // of 45 different rows nine each
+  EXPECT_NE(part, cross_fit_parts(data, 5, 4));
+}
+
 }  // namespace
 }  // namespace coterie

@@ -286,10 +286,13 @@ void read_open(Section& section, MethodPlan& out, const Settings& first) {
   });
 }
 
-void check_meaning(Section& section, const Settings& settings) {
+void check_meaning(Section& section, const std::vector<Settings>& choices) {
+  const Settings& settings = choices.front();
   for (const std::string& field : unused_fields(settings)) {
     const std::string key = member_name(field);
-    if (section.has(key))
+    const bool used = std::ranges::any_of(
+        choices, [&](const Settings& choice) { return !is_in(unused_fields(choice), field); });
+    if (section.has(key) && !used)
       section.fail(
           *section.find(key),
           fmt::format("'{}' has no meaning for the method {}{}.", key, settings.method->name,
@@ -308,7 +311,7 @@ MethodPlan method_of(Section section, const std::vector<DatasetPlan>& datasets) 
   if (const std::optional<std::string> method = section.text("method", "the name of a method"))
     section.at("method", [&] { first.method = *method; });
   read_open(section, out, first);
-  check_meaning(section, out.settings.front());
+  check_meaning(section, out.settings);
   GridText text = preset_of(section);
   for (const auto& [key, list] : {std::pair{"C", &text.C},
                                   {"lambda", &text.lambda},

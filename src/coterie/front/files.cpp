@@ -15,7 +15,7 @@ Dataset read_dataset(const std::string& path, const TableOptions& columns, Casti
 
 Dataset read_dataset(const std::vector<std::string>& paths, const Model& model,
                      TableOptions columns) {
-  columns.features = model.features;
+  columns.features = model.features_of_data();
   columns.trained = model.columns;
   return read_dataset(paths, columns, model.casting);
 }
@@ -25,7 +25,7 @@ Dataset read_dataset(const std::string& path, const Model& model, TableOptions c
 }
 
 Samples read_rows(const std::string& path, const Model& model, TableOptions columns) {
-  columns.features = model.features;
+  columns.features = model.features_of_data();
   columns.trained = model.columns;
   columns.label_required = false;
   return read_samples({path}, columns);

@@ -96,6 +96,20 @@ double kernels_beside(const MemoryPlan& plan, double kept, const Run& run) {
       bytes_text(kept), bytes_text(memory_budget(run)), bytes_text(plan.kernels)));
 }
 
+namespace {
+
+// What the search for groups says of them: nothing else of it is in the model.
+void note_groups(const MethodFit& fit, const Run& run) {
+  if (!run.note || !fit.kernel() || !fit.kernel()->found) return;
+  const FoundGroups& found = *fit.kernel()->found;
+  run.note(fmt::format(
+      "groups of tasks: mean hinge loss {:.4f} of tasks under the model of their group without "
+      "them (no model: 1), found from {} of {} starts.",
+      found.loss, found.agreeing, found.starts));
+}
+
+}  // namespace
+
 Trained train_in_detail(Dataset data, const Settings& given, const Run& run, const Extras& extras) {
   const Settings settings = in_full(given);
   validate(settings);
@@ -109,6 +123,7 @@ Trained train_in_detail(Dataset data, const Settings& given, const Run& run, con
   enter(run, Work::fitting);
   Trained out;
   out.fit = fit_method(problem, settings, run.threads, progress, nullptr, plan.kernels);
+  note_groups(out.fit, run);
   out.model = make_model(problem, settings, out.fit, std::move(mark));
   return out;
 }

@@ -19,6 +19,8 @@ constexpr std::uint64_t kNowhere = ~std::uint64_t{0};  // the undefined address
 constexpr std::uint64_t kLargestHeader = 1 << 16;      // bytes of a block of an object header
 constexpr std::size_t kMostBlocks = 16;                // of one object header
 constexpr std::size_t kMostLinks = 128;                // of one group
+constexpr int kDeepest = 3;                 // groups within each other: /first_stage/pooled/tasks
+constexpr std::size_t kMostObjects = 2000;  // of a file; a model within a model has some seventy
 
 // Types of header messages.
 enum Message : std::uint8_t {
@@ -84,20 +86,38 @@ class Hdf5Parser {
   }
 
   std::map<std::string, Array> parse() const {
-    std::map<std::string, Array> arrays;
-    std::size_t bytes = 0;
-    for (const auto& [group, group_address] : links(header(root_address()))) {
-      for (const auto& [name, address] : links(header(group_address))) {
-        const Array found = array(header(address));
-        require(found.bytes.size() <= file_.size() - bytes, "datasets that share their values");
-        bytes += found.bytes.size();
-        arrays.emplace(fmt::format("/{}/{}", group, name), found);
-      }
-    }
-    return arrays;
+    Contents contents;
+    for (const auto& [group, address] : links(header(root_address())))
+      read_group("/" + group, header(address), 1, contents);
+    return std::move(contents.arrays);
   }
 
  private:
+  struct Contents {
+    std::map<std::string, Array> arrays;
+    std::size_t bytes = 0, objects = 0;
+  };
+
+  // The datasets of a group, and of the groups within it: a model may hold models.
+  void read_group(const std::string& path, const Header& group, int depth,
+                  Contents& contents) const {
+    for (const auto& [name, address] : links(group)) {
+      require(++contents.objects <= kMostObjects, "too many objects");  // links may go in circles
+      const Header member = header(address);
+      if (std::ranges::any_of(member,
+                              [](const auto& message) { return message.first == kLinkInfo; })) {
+        require(depth < kDeepest, "groups within groups within groups");
+        read_group(path + "/" + name, member, depth + 1, contents);
+        continue;
+      }
+      const Array found = array(member);
+      require(found.bytes.size() <= file_.size() - contents.bytes,
+              "datasets that share their values");
+      contents.bytes += found.bytes.size();
+      contents.arrays.emplace(path + "/" + name, found);
+    }
+  }
+
   // Addresses count from the end of the user block.
   Cursor at(std::uint64_t address) const {
     require(address <= file_.size(), "an address outside the file");

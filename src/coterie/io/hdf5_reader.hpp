@@ -4,7 +4,7 @@
 // metadata altered and the checksums made to match, version 1.10.8 crashed on 52 and hung on 5. So model files never reach it.
 // What we write is a small part of the format (HDF5 File Format Specification 2.0, III.A-IV.A), and this reader takes that part only:
 //
-//   superblock 2 -> root group -> groups -> contiguous datasets of doubles, 64-bit integers or texts of fixed length, little-endian
+//   superblock 2 -> root group -> groups (at most three deep) -> contiguous datasets of doubles, 64-bit integers or texts of fixed length, little-endian
 //
 // Every address and length is checked against the file, and all arrays together are no larger than it.
 #pragma once

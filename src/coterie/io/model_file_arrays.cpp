@@ -9,6 +9,7 @@
 
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/hdf5_writer.hpp"
+#include "coterie/io/model_file.hpp"
 #include "coterie/io/model_file_fields.hpp"
 #include "coterie/io/model_file_old.hpp"
 #include "coterie/io/text.hpp"
@@ -109,15 +110,20 @@ class Pass {
   using File = std::conditional_t<reads, const Hdf5Reader, Hdf5Writer>;
 
   // `is_old`: what the file lacks stays as it is.
-  explicit Pass(File* file, bool is_old = false) : file_(file), is_old_(is_old) {}
+  explicit Pass(File* file, bool is_old = false, std::string prefix = "")
+      : file_(file), is_old_(is_old), prefix_(std::move(prefix)) {}
 
-  void group(const std::string& path) {
-    if constexpr (writes) file_->add_group(path);
+  // The same for a model within the model.
+  Pass within(const std::string& group) const { return Pass(file_, is_old_, prefix_ + group); }
+
+  void group(const std::string& name) {
+    if constexpr (writes) file_->add_group(prefix_ + name);
   }
 
   // A single value, a list or a matrix. Returns whether it is there.
   template <typename Value, typename Rule>
-  bool value(const std::string& path, Value& value, const Rule& rule, Index length = any_length) {
+  bool value(const std::string& name, Value& value, const Rule& rule, Index length = any_length) {
+    const std::string path = prefix_ + name;
     using Plain = std::remove_const_t<Value>;
     constexpr bool is_single =
         std::is_arithmetic_v<Plain> || std::is_enum_v<Plain> || std::is_same_v<Plain, std::string>;
@@ -145,14 +151,16 @@ class Pass {
 
   // As many items as the list has values.
   template <typename Items>
-  void count(const std::string& path, Items& items) {
+  void count(const std::string& name, Items& items) {
+    const std::string path = prefix_ + name;
     if constexpr (reads)
       if (!lacks(path)) items.resize(static_cast<std::size_t>(file_->length(path)));
   }
 
   // A value of every item.
   template <typename Items, typename Get, typename Rule>
-  void column(const std::string& path, Items& items, Get get, const Rule& rule) {
+  void column(const std::string& name, Items& items, Get get, const Rule& rule) {
+    const std::string path = prefix_ + name;
     using Value = std::decay_t<std::invoke_result_t<Get, decltype(items[0])>>;
     exchange<Value>(path, std::ssize(items), rule, [&](auto&& take) {
       for (auto& item : items) take(std::invoke(get, item));
@@ -161,7 +169,8 @@ class Pass {
 
   // Where the list of each item begins in the joined list; the last number is its end.
   template <typename Items, typename Get>
-  std::vector<Index> offsets(const std::string& path, Items& items, Get get) {
+  std::vector<Index> offsets(const std::string& name, Items& items, Get get) {
+    const std::string path = prefix_ + name;
     std::vector<Index> ends(items.size() + 1, 0);
     if constexpr (reads) {
       if (!lacks(path)) ends = file_->integers(path, std::ssize(ends));
@@ -177,8 +186,9 @@ class Pass {
 
   // A list of every item, or a member of its elements, one behind the other.
   template <typename Items, typename Get, typename Rule, typename Element = std::identity>
-  void joined(const std::string& path, Items& items, const std::vector<Index>& ends, Get get,
+  void joined(const std::string& name, Items& items, const std::vector<Index>& ends, Get get,
               const Rule& rule, Element element = {}) {
+    const std::string path = prefix_ + name;
     using List = std::decay_t<std::invoke_result_t<Get, decltype(items[0])>>;
     using Value = std::decay_t<std::invoke_result_t<Element, decltype(std::declval<List&>()[0])>>;
     exchange<Value>(path, ends.back(), rule, [&](auto&& take) {
@@ -200,8 +210,9 @@ class Pass {
   }
 
   template <typename Items, typename Get>
-  void joined_rows(const std::string& path, Items& items, const std::vector<Index>& ends, Get get,
+  void joined_rows(const std::string& name, Items& items, const std::vector<Index>& ends, Get get,
                    const Range& range, Index length) {
+    const std::string path = prefix_ + name;
     if (lacks(path)) return;
     Matrix all;
     if constexpr (reads) {
@@ -277,6 +288,7 @@ class Pass {
 
   File* file_;
   bool is_old_;
+  std::string prefix_;  // of all paths
 };
 
 }  // namespace
@@ -301,7 +313,7 @@ Model read_arrays(std::string_view bytes, int version) {
   const bool is_old = version < kFirstOfThisLayout;
   if (is_old) rearrange_old(file);
   Model model;
-  Pass<Mode::read> pass(&file, is_old);
+  Pass<Mode::read> pass(&file, version < kModelVersion);
   visit_model(pass, model);
   if (is_old) complete_old(file, model);
   return model;

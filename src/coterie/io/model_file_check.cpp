@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -188,6 +189,43 @@ Groups groups_of(const std::vector<Index>& numbers) {
   return groups;
 }
 
+namespace {
+
+void check_first_stage(const Model& model) {
+  if (!model.first_stage) return;
+  const FirstStage& first = *model.first_stage;
+  require(first.columns() < std::ssize(model.features) && model.extensions.empty(),
+          "the first stage has {} columns of {}", first.columns(), model.features.size());
+  const std::vector<std::string> data = model.features_of_data();
+  require(score_blocks(model.settings.kernels.list(), data) == first.blocks &&
+              first.models.size() == first.blocks.size(),
+          "the first stage is not what the kernels look at");
+  std::vector<std::string> tasks;
+  for (const TaskModel& task : model.tasks) tasks.push_back(task.name);
+  const std::vector<std::string> names = score_names(first.blocks, tasks);
+  require(std::ranges::equal(names, std::span(model.features).subspan(data.size())),
+          "the features do not end with the scores of the first stage");
+  require(first.scores.rows() == model.training_rows && first.scores.cols() == first.columns(),
+          "there are scores of {} rows and {} columns", first.scores.rows(), first.scores.cols());
+  for (std::size_t b = 0; b < first.models.size(); ++b) {
+    const Model& own = first.models[b];
+    check_model(own);
+    require(!own.first_stage && own.extensions.empty() && own.features == data &&
+                own.casting == model.casting && own.classes == model.classes &&
+                std::ranges::equal(own.tasks, model.tasks, {}, &TaskModel::name, &TaskModel::name),
+            "the first stage @{} is of other data", first.blocks[b]);
+    const std::string method = first.blocks[b] == "others"  ? "stl"
+                               : first.blocks[b] == "group" ? "groups"
+                                                            : "pooled";
+    require(own.settings.method->name == method, "the first stage @{} is a model of {}",
+            first.blocks[b], own.settings.method->name);
+    for (const Kernel& kernel : own.kernels)
+      require(!kernel.is_precomputed(), "the first stage has a precomputed kernel");
+  }
+}
+
+}  // namespace
+
 void check_model(const Model& model) {
   require(model.settings.scale.has_value(), "the settings do not say how features are scaled");
   validate(model.settings);
@@ -203,6 +241,7 @@ void check_model(const Model& model) {
   check_classes(model);
   check_extensions(model);
   check_certificates(model);
+  check_first_stage(model);
 }
 
 void check_scale(const Model& model) {

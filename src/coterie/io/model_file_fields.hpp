@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/method.hpp"
 #include "coterie/model/model.hpp"
 
@@ -223,7 +224,7 @@ void visit_certificates(Pass& file, AnyModel& model) {
 }
 
 template <typename Pass, typename AnyModel>
-void visit_model(Pass& file, AnyModel& model) {
+void visit_plain_model(Pass& file, AnyModel& model) {
   visit_settings(file, model);
   visit_features(file, model);
   visit_training_data(file, model);
@@ -232,6 +233,41 @@ void visit_model(Pass& file, AnyModel& model) {
   visit_calibrations(file, model);
   visit_extensions(file, model);
   visit_certificates(file, model);
+}
+
+// The models whose scores kernels look at, each a whole model in a group of its own.
+template <typename Pass, typename AnyModel>
+void visit_first_stage(Pass& file, AnyModel& model) {
+  FirstStage first;
+  if constexpr (!Pass::reads)
+    if (model.first_stage) first = *model.first_stage;
+  file.group("/first_stage");
+  file.value("/first_stage/blocks", first.blocks, Text::name);
+  file.value("/first_stage/shift", first.shift, finite);
+  file.value("/first_stage/factor", first.factor, finite, first.columns());
+  file.value("/first_stage/scores", first.scores, finite);
+  if constexpr (Pass::reads) {
+    if (first.blocks.size() > kScoreBlocks.size())
+      throw InputError("/first_stage/blocks has too many names");
+    first.models.resize(first.blocks.size());
+  }
+  if (first.models.size() != first.blocks.size())
+    throw InputError("/first_stage/blocks does not name every model of the first stage");
+  for (std::size_t b = 0; b < first.models.size(); ++b) {
+    const std::string name = "/first_stage/" + first.blocks[b];
+    file.group(name);
+    Pass own = file.within(name);
+    visit_plain_model(own, first.models[b]);
+  }
+  if constexpr (Pass::reads)
+    if (!first.blocks.empty())
+      model.first_stage = std::make_shared<const FirstStage>(std::move(first));
+}
+
+template <typename Pass, typename AnyModel>
+void visit_model(Pass& file, AnyModel& model) {
+  visit_plain_model(file, model);
+  visit_first_stage(file, model);
 }
 
 }  // namespace coterie::detail

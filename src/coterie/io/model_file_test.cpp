@@ -15,11 +15,14 @@
 #include <functional>
 #include <limits>
 
+#include "coterie/data/planted.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/hdf5_reader.hpp"
 #include "coterie/io/model_file_arrays.hpp"
 #include "coterie/io/model_file_check.hpp"
 #include "coterie/math/random.hpp"
+#include "coterie/model/first_stage.hpp"
+#include "coterie/model/train.hpp"
 
 namespace coterie {
 namespace {
@@ -347,10 +350,10 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
     EXPECT_EQ(read_error(noise), "m.h5: is not a coterie model." + advice);
   }
   std::string newer = good;
-  newer[newer.find("version 5") + 8] = '7';
+  newer[newer.find("version 6") + 8] = '7';
   EXPECT_EQ(read_error(newer),
             "m.h5: was written by a newer coterie: model version 7, this program reads up to "
-            "version 5. Update the program.");
+            "version 6. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
@@ -595,8 +598,9 @@ TEST_F(ModelFile, TheVersionSaysWhereArraysStand) {
   EXPECT_TRUE(has_calibration(some) && !is_calibrated(some));
   EXPECT_TRUE(has_calibration(all) && is_calibrated(all));
   for (const std::string& file : {plain, calibrated, partly, extended}) {
-    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 5\n");
-    for (int version = 1; version < kModelVersion; ++version)
+    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 6\n");
+    EXPECT_EQ(read_error(sealed(file, 5)), "");  // which lacked what is new
+    for (int version = 1; version < 5; ++version)
       EXPECT_EQ(read_error(sealed(file, version)),
                 "m.h5: is damaged: /certificate/edge_t is missing. Copy it again from its source, "
                 "or train it anew.");
@@ -626,6 +630,47 @@ TEST_F(ModelFile, TheMethodSaysWhatFunctionsAre) {
   std::get<LinearWeights>(model.tasks[1].function).w.conservativeResize(3);
   EXPECT_EQ(error_of([&] { model_to_bytes(model); }),
             "the model cannot be written: /tasks/w has 3 values, not 4.");
+}
+
+Model two_stages() {
+  const Dataset data = cast_into_tasks(
+      plant_groups({.tasks = 4, .groups = 2, .samples = 20}).samples, Casting::binary);
+  Settings settings;
+  settings.kernels = "linear gauss:2 linear:raw@pooled gauss:1@others gauss:1@group";
+  settings.first_stage = {{"C", 1}};
+  const Prepared prepared = prepare(data, settings, {}, 1);
+  return make_model(prepared, settings, fit_prepared(prepared, settings, 1), "");
+}
+
+TEST_F(ModelFile, AFirstStageIsKeptWhole) {
+  const Model model = two_stages();
+  const std::string bytes = model_to_bytes(model);
+  const Model read = model_from_bytes(bytes, "m.h5");
+  EXPECT_TRUE(read == model);
+  ASSERT_TRUE(read.first_stage);
+  EXPECT_EQ(read.first_stage->models.size(), 3);
+  EXPECT_EQ(model_to_bytes(read), bytes);
+  const auto forged = [&](const std::function<void(FirstStage&)>& change) {
+    FirstStage first = *model.first_stage;
+    change(first);
+    Model wrong = model;
+    wrong.first_stage = std::make_shared<const FirstStage>(std::move(first));
+    return error_of([&] { model_to_bytes(wrong); });
+  };
+  const auto says = [](const std::string& error, const std::string& what) {
+    EXPECT_NE(error.find(what), error.npos) << error << " / " << what;
+  };
+  says(forged([](FirstStage& f) { std::swap(f.models[0], f.models[1]); }), "is a model of stl");
+  says(forged([](FirstStage& f) { f.models[1].tasks[0].name = "other"; }), "of other data");
+  says(forged([](FirstStage& f) { f.scores.conservativeResize(3, f.columns()); }), "3 rows");
+  says(forged([](FirstStage& f) { f.blocks.pop_back(); }), "does not name every model");
+  says(forged([](FirstStage& f) {
+         f.blocks.pop_back();
+         f.models.pop_back();
+       }),
+       "not what the kernels look at");
+  says(forged([](FirstStage& f) { f.scores(0, 0) = std::nan(""); }), "/first_stage/scores");
+  says(forged([](FirstStage& f) { f.models[2].tasks[0].C = -1; }), "/first_stage/group/tasks/C");
 }
 
 // What write_arrays cannot express.

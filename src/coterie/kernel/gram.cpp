@@ -376,10 +376,15 @@ std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& no
 }
 
 std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
-                                    const Dataset& data) {
+                                    const Dataset& data, const std::vector<std::string>& features) {
   const bool each = std::ranges::any_of(list.list(), &Kernel::is_for_each_column);
-  return prepare_kernels(list, normalisation, data.features,
+  return prepare_kernels(list, normalisation, features,
                          each ? constant_columns(data) : std::vector<bool>());
+}
+
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
+                                    const Dataset& data) {
+  return prepare_kernels(list, normalisation, data, data.features);
 }
 
 double copies_of_columns(const Kernel& kernel) {

@@ -55,6 +55,9 @@ struct Grams {
 // normalisation is `none`, every kernel raw. "@each" leaves out columns that are constant in every task: their kernels would be too.
 std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
                                     const Dataset& data);
+// The same where columns of scores will stand behind those of the data: `features` has the names of all.
+std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
+                                    const Dataset& data, const std::vector<std::string>& features);
 std::vector<Kernel> prepare_kernels(const Kernels& list, const Normalisation& normalisation,
                                     const std::vector<std::string>& features,
                                     const std::vector<bool>& left_out = {});

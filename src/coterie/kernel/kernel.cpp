@@ -92,6 +92,17 @@ std::optional<Index> find_column(std::string_view name, const std::vector<std::s
   return number - 1;
 }
 
+// The columns of a block of scores; none for other names.
+std::vector<Index> columns_of_scores(std::string_view block,
+                                     const std::vector<std::string>& features) {
+  std::vector<Index> columns;
+  if (std::ranges::find(kScoreBlocks, block) == kScoreBlocks.end()) return columns;
+  for (std::size_t j = 0; j < features.size(); ++j)
+    if (is_score(features[j]) && features[j].substr(1, features[j].find(':') - 1) == block)
+      columns.push_back(static_cast<Index>(j));
+  return columns;
+}
+
 std::string describe_columns(const std::vector<std::string>& features) {
   if (features.empty()) return "The data have no named columns.";
   constexpr std::size_t shown = 6;
@@ -107,6 +118,8 @@ std::string describe_columns(const std::vector<std::string>& features) {
 std::vector<Index> read_columns(const std::string& kernel, std::string_view part,
                                 const std::vector<std::string>& features) {
   if (const std::optional<Index> column = find_column(part, features)) return {*column};
+  if (const std::vector<Index> scores = columns_of_scores(part, features); !scores.empty())
+    return scores;
 
   std::optional<std::pair<Index, Index>> range;
   for (std::size_t dash = part.find('-'); dash != part.npos; dash = part.find('-', dash + 1)) {
@@ -297,7 +310,8 @@ std::vector<Kernel> expand_each(const std::vector<Kernel>& kernels,
                       name));
     const std::size_t before = out.size();
     for (Index j = 0; j < std::ssize(features); ++j)
-      if (left_out.empty() || !left_out[static_cast<std::size_t>(j)])
+      if (!is_score(features[static_cast<std::size_t>(j)]) &&
+          (left_out.empty() || !left_out[static_cast<std::size_t>(j)]))
         out.push_back(on_column(kernel, j, features));
     if (out.size() == before)
       throw InputError(
@@ -308,10 +322,34 @@ std::vector<Kernel> expand_each(const std::vector<Kernel>& kernels,
   return out;
 }
 
+bool is_score(std::string_view feature) {
+  return feature == "@pooled" || feature == "@group" || feature.starts_with("@others:");
+}
+
+std::vector<std::string> score_blocks(const std::vector<Kernel>& kernels,
+                                      const std::vector<std::string>& features) {
+  std::vector<std::string> blocks;
+  for (const std::string_view block : kScoreBlocks) {
+    const bool named = std::ranges::any_of(kernels, [&](const Kernel& kernel) {
+      if (find_column(kernel.block, features) || find_column(block, features)) return false;
+      return std::ranges::count(split(kernel.block, '+'), block) > 0;
+    });
+    if (named) blocks.emplace_back(block);
+  }
+  return blocks;
+}
+
+bool has_scores(const Kernel& kernel) { return !score_blocks({kernel}).empty(); }
+
 void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string>& features) {
   for (Kernel& kernel : kernels) {
     kernel.columns.clear();
-    if (kernel.block.empty()) continue;
+    if (kernel.block.empty()) {
+      if (std::ranges::none_of(features, is_score)) continue;
+      for (std::size_t j = 0; j < features.size(); ++j)
+        if (!is_score(features[j])) kernel.columns.push_back(static_cast<Index>(j));
+      continue;
+    }
     const std::string name = to_string(kernel);
     const std::vector<std::string_view> parts = find_column(kernel.block, features)
                                                     ? std::vector<std::string_view>{kernel.block}

@@ -11,6 +11,7 @@
 // Each is divided by sqrt(k(x,x) k(z,z)) unless it is `raw`.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <initializer_list>
 #include <string>
@@ -92,7 +93,16 @@ std::vector<Kernel> expand_each(const std::vector<Kernel>& kernels,
                                 const std::vector<std::string>& features,
                                 const std::vector<bool>& left_out = {});
 
-// Fills `columns` from `block`, in the order written. A name that is a column as a whole is that column, even with '-' or
+// Blocks of columns that are not in the data: scores that other models give a row (model/first_stage.hpp). Their columns stand behind those of
+// the data and are called '@' and the name of the block, then perhaps ':' and more. A column of the data that is called like a block hides it.
+inline constexpr std::array<std::string_view, 3> kScoreBlocks = {"pooled", "others", "group"};
+bool is_score(std::string_view feature);  // the name of such a column
+// The blocks that kernels look at, in the order of kScoreBlocks, where the data has these columns.
+std::vector<std::string> score_blocks(const std::vector<Kernel>& kernels,
+                                      const std::vector<std::string>& features = {});
+bool has_scores(const Kernel& kernel);  // looks at such a block, as its name says
+
+// Fills `columns` from `block`, in the order written. Without a block all columns but scores are meant. A name that is a column as a whole is that column, even with '-' or
 // '+' in it. Throws InputError for an unknown or repeated column, or a range that runs backwards or can be read two ways.
 void resolve_columns(std::vector<Kernel>& kernels, const std::vector<std::string>& features);
 

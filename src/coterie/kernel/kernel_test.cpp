@@ -343,6 +343,23 @@ TEST(ExpandEach, RejectsClashes) {
             "kernels, and another column is called '#2'. Rename one of them.");
 }
 
+TEST(ResolveColumns, ScoresAreBlocksOfTheirOwn) {
+  std::vector<Kernel> kernels =
+      parse_kernels("linear gauss:1@others linear:raw@pooled poly:2@b+others gauss:2@a");
+  EXPECT_EQ(score_blocks(kernels, {"a", "b"}), (std::vector<std::string>{"pooled", "others"}));
+  resolve_columns(kernels, {"a", "b", "@pooled", "@others:x", "@others:y:z"});
+  EXPECT_EQ(kernels[0].columns, (std::vector<Index>{0, 1}));  // of the data alone
+  EXPECT_EQ(kernels[1].columns, (std::vector<Index>{3, 4}));
+  EXPECT_EQ(kernels[2].columns, (std::vector<Index>{2}));
+  EXPECT_EQ(kernels[3].columns, (std::vector<Index>{1, 3, 4}));
+  EXPECT_EQ(kernels[4].columns, (std::vector<Index>{0}));
+  // A column of that name hides the block.
+  EXPECT_TRUE(score_blocks({kernels[2]}, {"a", "pooled"}).empty());
+  resolve_columns(kernels, {"a", "b", "others", "pooled"});
+  EXPECT_TRUE(kernels[0].columns.empty());
+  EXPECT_EQ(kernels[1].columns, (std::vector<Index>{2}));
+}
+
 TEST(ResolveColumns, RejectsBadBlocks) {
   const Names few = {"a", "b", "c"};
   const auto error = [](const std::string& block, const Names& features) {

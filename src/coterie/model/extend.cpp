@@ -247,6 +247,11 @@ void check_extension(const Model& model, const Dataset& data) {
           "the model has the kernel {}, whose values are known between its training rows only; new "
           "tasks cannot be added to it. Train anew with all tasks.",
           to_string(kernel)));
+  if (model.first_stage)
+    throw InputError(
+        "the model looks at scores of models of its own tasks (@pooled, @others or @group), which "
+        "new tasks would have to join. Train all tasks together, or extend a model without these "
+        "kernels.");
   if (data.features != model.features)
     throw InputError("the features of the data are not those of the model.");
   if (data.casting != model.casting)

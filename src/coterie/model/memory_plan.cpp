@@ -7,6 +7,7 @@
 
 #include "coterie/kernel/gram.hpp"
 #include "coterie/math/parallel.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/svm/svm.hpp"
 
 namespace coterie {
@@ -111,7 +112,8 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
 
 MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
                        int threads, double budget) {
-  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, data);
+  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, data,
+                                                      features_with_scores(settings, data));
   const double tasks = static_cast<double>(data.tasks.size());
   Needs needs{data, kernels, largest_cost(sample_costs(data, settings, extras))};
   needs.edges =

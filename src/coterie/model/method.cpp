@@ -110,6 +110,36 @@ Method pooled() {
       .verify = verify_pooled};
 }
 
+Method groups() {
+  return {
+      .name = "groups",
+      .title = "groups of tasks with one model each",
+      .source = "alternation, as in clusterwise regression (Spaeth 1979)",
+      .about =
+          "All samples of a group in one task whose kernel weights are learnt; every task of the "
+          "group gets that model. Groups are found by alternation from random starts: a task moves "
+          "to the group whose model, trained without it, has the smallest loss on it. A task that "
+          "every model suits worse than none is left alone, so there may be fewer groups than "
+          "asked for. The gap certifies the models for the groups found; other groups may be "
+          "better. Like pooled it asks that a positive label means the same in all tasks.",
+      .parameters = {count("clusters", 2, "number of groups, at most", "1,2,3,4"),
+                     count("restarts", 5, "starts of the search for groups"),
+                     {"blocks", 5,
+                      "a task is judged by models without its block, of so many blocks of tasks",
+                      "a whole number from 2 to 1000000", 2, 1e6, true, ""},
+                     seed()},
+      .lambda = 0,
+      .joint = true,
+      .pools = true,
+      .search_groups =
+          [](const Parameters& p) {
+            return GroupSearch{whole(p, "clusters"), whole(p, "restarts"), whole(p, "blocks"),
+                               static_cast<std::uint64_t>(p.at("seed"))};
+          },
+      .convex = [](const Parameters& p) { return p.at("clusters") == 1; },
+      .verify = verify_pooled};
+}
+
 Method tang() {
   return {
       .name = "tang",
@@ -314,9 +344,9 @@ std::vector<std::string> names_of(const Method& method) {
 }  // namespace
 
 const std::vector<Method>& methods() {
-  static const std::vector<Method> all = {main_method(), stl(),      mtl(),    uniform(),
-                                          pooled(),      tang(),     pareto(), cmtl(),
-                                          whom(),        flexclus(), coclus(), metag()};
+  static const std::vector<Method> all = {main_method(), stl(),    mtl(),    uniform(), pooled(),
+                                          groups(),      tang(),   pareto(), cmtl(),    whom(),
+                                          flexclus(),    coclus(), metag()};
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coterie/baseline/group_search.hpp"
 #include "coterie/baseline/linear.hpp"
 #include "coterie/model/lambda.hpp"
 #include "coterie/mtmkl/fit.hpp"
@@ -25,9 +26,9 @@ struct Parameter {
   std::string name;
   double value;  // by default
   std::string help, rule;
-  double least, most;  // what is allowed
-  bool whole = false;  // whole numbers only
-  std::string grid;    // that `select` searches by default; empty: the default value alone
+  double least, most;     // what is allowed
+  bool whole = false;     // whole numbers only
+  std::string grid = {};  // that `select` searches by default; empty: the default value alone
   bool larger_is_simpler = false;  // a larger value shares or regularises more
 };
 
@@ -41,7 +42,9 @@ struct Method {
   // Of methods that learn kernel weights.
   std::optional<Lambda> lambda = {};  // that it has by definition; none: the setting counts
   bool joint = false;                 // a form of the joint problem, with any norm
-  bool pools = false;                 // one model for the samples of all tasks
+  bool pools = false;                 // one model for the samples of many tasks
+  // Of methods that pool the tasks of a group: how groups are found. None: all tasks are one group.
+  GroupSearch (*search_groups)(const Parameters&) = nullptr;
   using FitKernel = Fit (*)(const MtmklProblem&, const Parameters&, const FitSettings&,
                             const ProgressCallback&, const WarmStart&);
   FitKernel fit_kernel = nullptr;  // where it is not joint

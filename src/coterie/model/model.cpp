@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "coterie/model/first_stage.hpp"
+
 namespace coterie {
 
 namespace {
@@ -64,7 +66,15 @@ bool Certificate::operator==(const Certificate& o) const {
          same(nu, o.nu);
 }
 
+std::vector<std::string> Model::features_of_data() const {
+  const Index scores = first_stage ? first_stage->columns() : 0;
+  return {features.begin(), features.end() - scores};
+}
+
 bool Model::operator==(const Model& o) const {
+  const bool staged = first_stage != nullptr;
+  if (staged != (o.first_stage != nullptr) || (staged && !(*first_stage == *o.first_stage)))
+    return false;
   return std::tie(settings, features, scaling, kernels, casting, classes, columns, training_row,
                   training_rows, tasks, groups_, certificate_, fingerprint, extensions) ==
              std::tie(o.settings, o.features, o.scaling, o.kernels, o.casting, o.classes, o.columns,

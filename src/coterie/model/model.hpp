@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -84,9 +85,12 @@ struct Extension {
   bool operator==(const Extension&) const = default;
 };
 
+struct FirstStage;  // first_stage.hpp
+
 struct Model {
   Settings settings;
-  std::vector<std::string> features;
+  std::vector<std::string> features;              // of the data, then scores of the first stage
+  std::shared_ptr<const FirstStage> first_stage;  // none: kernels look at the data alone
   Scaling scaling;
   std::vector<Kernel> kernels;
   Vector divisors;  // one per kernel
@@ -107,6 +111,7 @@ struct Model {
   const Certificate& certificate() const { return certificate_; }
   Groups& groups() { return groups_; }
   Certificate& certificate() { return certificate_; }
+  std::vector<std::string> features_of_data() const;
   bool operator==(const Model&) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <limits>
 
+#include "coterie/model/first_stage.hpp"
 #include "coterie/stats/coupling.hpp"
 
 namespace coterie {
@@ -38,6 +39,12 @@ Matrix cross_values(const Model& model, const Kernel& kernel, const TaskModel& t
 
 Vector decision_values(const Model& model, Index t, ConstMatrixRef X,
                        const PrecomputedMatrices& cross) {
+  if (!model.first_stage) return second_stage_values(model, t, X, cross);
+  return second_stage_values(model, t, with_scores(*model.first_stage, t, X), cross);
+}
+
+Vector second_stage_values(const Model& model, Index t, ConstMatrixRef X,
+                           const PrecomputedMatrices& cross) {
   const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
   const Matrix scaled = apply_scaling(model.scaling, X);
   Vector f = Vector::Constant(X.rows(), task.bias);

@@ -8,6 +8,7 @@
 
 #include "coterie/data/names.hpp"
 #include "coterie/math/parallel.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/mtmkl/group_list.hpp"
 
@@ -128,15 +129,30 @@ struct Piece {
   Index column = 0, start = 0, count = 0;
 };
 
-void score(const Model& model, const Samples& samples, const PrecomputedMatrices& cross,
+// `all` rows may have the scores of the first stage already.
+void score(const Model& model, const Matrix& all, const PrecomputedMatrices& cross,
            const Piece& piece, PartPredictions& part) {
   const std::vector<Index> rows(part.rows.begin() + piece.start,
                                 part.rows.begin() + piece.start + piece.count);
   PrecomputedMatrices values;
   for (const auto& [name, matrix] : cross) values[name] = matrix(rows, Eigen::all);
-  const Matrix X = samples.X(rows, Eigen::all);
+  const Matrix X = all(rows, Eigen::all);
+  const Index t = part.tasks[static_cast<std::size_t>(piece.column)];
   part.scores.col(piece.column).segment(piece.start, piece.count) =
-      decision_values(model, part.tasks[static_cast<std::size_t>(piece.column)], X, values);
+      X.cols() == std::ssize(model.features) ? second_stage_values(model, t, X, values)
+                                             : decision_values(model, t, X, values);
+}
+
+// Rows with the scores of the first stage, where those do not depend on the task that asks.
+Matrix scored_once(const Model& model, const Matrix& X, int threads) {
+  if (!model.first_stage || model.casting == Casting::binary) return X;
+  Matrix out(X.rows(), std::ssize(model.features));
+  parallel_for((X.rows() + chunk_rows - 1) / chunk_rows, threads, [&](Index c) {
+    const Index start = c * chunk_rows;
+    const Index count = std::min(chunk_rows, X.rows() - start);
+    out.middleRows(start, count) = with_scores(*model.first_stage, -1, X.middleRows(start, count));
+  });
+  return out;
 }
 
 void check_cross(const Model& model, const Samples& samples, const PrecomputedMatrices& cross) {
@@ -256,11 +272,12 @@ Predictions predict(const Model& model, const Samples& samples, const PredictSet
       for (Index start = 0; start < rows; start += chunk_rows)
         pieces.push_back({p, c, start, std::min(chunk_rows, rows - start)});
   }
+  const Matrix rows = scored_once(model, samples.X, settings.threads);
   std::atomic<Index> done = 0;
   if (settings.progress) settings.progress(0, std::ssize(pieces));
   parallel_for(std::ssize(pieces), settings.threads, [&](Index i) {
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
-    score(model, samples, cross, piece, out.parts[piece.part]);
+    score(model, rows, cross, piece, out.parts[piece.part]);
     if (settings.progress) settings.progress(++done, std::ssize(pieces));
   });
   for (const PartPredictions& part : out.parts)

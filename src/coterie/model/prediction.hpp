@@ -63,7 +63,7 @@ struct PredictSettings {
   std::function<void(Index done, Index pieces)> progress = {};
 };
 
-// Columns of rows.X must be model.features.
+// Columns of rows.X must be model.features_of_data().
 Predictions predict(const Model& model, const Samples& rows, const PredictSettings& settings = {});
 
 // The labels that a part may say: the two of a binary task, or all classes.

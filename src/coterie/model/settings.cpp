@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "coterie/data/names.hpp"
+
 namespace coterie {
 
 namespace {
@@ -144,6 +146,48 @@ std::string member_name(std::string_view field) {
   return name;
 }
 
+const std::vector<Parameter>& first_stage_parameters() {
+  static const std::vector<Parameter> all = {
+      {"C", 0, "cost of an error; 0: chosen by the scores of rows held out",
+       "a number from 0 to 1e40", 0, 1e40},
+      {"learnt", 0, "1: kernel weights are learnt; 0: they are equal", "0 or 1", 0, 1, true},
+      {"balanced", 1, "1: both classes weigh the same", "0 or 1", 0, 1, true},
+      {"folds", 5, "parts of the rows, each scored by models of the others",
+       "a whole number from 2 to 1000000", 2, 1e6, true},
+      {"clusters", 2, "groups of tasks behind @group, at most", "a whole number from 1 to 1000000",
+       1, 1e6, true},
+      {"restarts", 5, "starts of the search for them", "a whole number from 1 to 1000000", 1, 1e6,
+       true},
+      {"seed", 1, "of everything random", "a whole number >= 0", 0, 1e15, true}};
+  return all;
+}
+
+namespace {
+
+// With the defaults of what is not given. Throws InputError for other names and values.
+Parameters first_stage_of(const Settings& settings) {
+  const std::vector<Parameter>& known = first_stage_parameters();
+  Parameters values;
+  for (const Parameter& parameter : known) values[parameter.name] = parameter.value;
+  for (const auto& [name, value] : settings.first_stage) {
+    const auto found = std::ranges::find(known, name, &Parameter::name);
+    if (found == known.end()) {
+      std::vector<std::string> names;
+      for (const Parameter& parameter : known) names.push_back(parameter.name);
+      throw InputError(
+          fmt::format("`first_stage` names '{}'; it has {}.", name, list_names(names)));
+    }
+    if (!(value >= found->least && value <= found->most) ||
+        (found->whole && value != std::floor(value)))
+      throw InputError(fmt::format("`first_stage`: {} is '{}'; it must be {}.", name,
+                                   text_of(value), found->rule));
+    values[name] = value;
+  }
+  return values;
+}
+
+}  // namespace
+
 void validate(const Settings& settings) {
   const auto require = [&](bool holds, std::string_view which) {
     if (holds) return;
@@ -165,6 +209,13 @@ void validate(const Settings& settings) {
   require(settings.max_steps >= 1, "max-steps");
   require(settings.map.rank >= 1, "map");
   parameters_of(settings);
+  first_stage_of(settings);
+  const std::vector<std::string> blocks = score_blocks(settings.kernels.list());
+  if (!blocks.empty() && (settings.method->pools || settings.method->is_linear()))
+    throw InputError(fmt::format(
+        "`kernels`: @{} needs a method with an SVM for every task, which {} has not. Use coterie, "
+        "stl or mtl.",
+        blocks.front(), settings.method->name));
 }
 
 Parameters parameters_of(const Settings& settings) {
@@ -183,6 +234,8 @@ Settings in_full(Settings settings) {
   if (method.lambda) settings.lambda = *method.lambda;
   if (method.is_linear()) settings.lambda = 0;
   settings.parameters = parameters_of(settings);
+  if (!score_blocks(settings.kernels.list()).empty())
+    settings.first_stage = first_stage_of(settings);
   if (!settings.scale)
     settings.scale = method.is_linear() && !settings.map.mapped ? Scale::standard : Scale::none;
   return settings;
@@ -192,15 +245,29 @@ bool is_convex(const Settings& settings) {
   return !settings.method->convex || settings.method->convex(parameters_of(settings));
 }
 
+namespace {
+
+std::vector<std::string> unused_by_kernels(const Settings& settings) {
+  if (score_blocks(settings.kernels.list()).empty()) return {"first-stage"};
+  return {};
+}
+
+}  // namespace
+
 std::vector<std::string> unused_fields(const Settings& settings) {
   const Method& method = *settings.method;
-  if (method.is_main()) return {"parameters", "loss", "map"};
+  const std::vector<std::string> always = unused_by_kernels(settings);
+  const auto with = [&](std::vector<std::string> fields) {
+    fields.insert(fields.end(), always.begin(), always.end());
+    return fields;
+  };
+  if (method.is_main()) return with({"parameters", "loss", "map"});
   if (method.is_linear()) {
-    std::vector<std::string> fields = {"C", "lambda", "norm", "solver"};
+    std::vector<std::string> fields = with({"C", "lambda", "norm", "solver"});
     if (!settings.map.mapped) fields.insert(fields.end(), {"kernels", "normalise"});
     return fields;
   }
-  std::vector<std::string> fields = {"lambda", "solver", "loss", "map"};
+  std::vector<std::string> fields = with({"lambda", "solver", "loss", "map"});
   if (!method.joint) fields.emplace_back("norm");
   return fields;
 }

@@ -55,6 +55,8 @@ struct Settings {
   Parameters parameters = {};
   Loss loss = Loss::squared_hinge;
   Mapping map = {};
+  Parameters first_stage =
+      {};  // of the models behind @pooled, @others and @group; those not given have defaults
   bool operator==(const Settings&) const = default;
 };
 
@@ -91,6 +93,10 @@ void visit_fields(AnySettings& s, F&& f) {
     "what linear methods are linear in: the features, or features that stand for the mean of the "
     "kernels, at most so many",
     "'none', or 'kernels[:rank]' with a whole rank >= 1, 300 unless given");
+  f("first-stage", s.first_stage,
+    "of the models whose scores kernels on @pooled, @others and @group look at: C (0: chosen), "
+    "learnt (1: kernel weights), balanced (1: class weights), folds, clusters, restarts, seed",
+    "such as 'C=1 folds=10'");
 }
 
 // The value of a setting as text, which `read_text` gives back.
@@ -141,6 +147,9 @@ Settings in_full(Settings settings);
 // The method's parameters with the values of the settings over its defaults. Throws InputError for names that the method does not have
 // and values that its rules forbid.
 Parameters parameters_of(const Settings& settings);
+
+// The parameters of first stages, with their defaults.
+const std::vector<Parameter>& first_stage_parameters();
 
 // Whether the problem at these settings is convex: the answer then does not depend on where a fit begins.
 bool is_convex(const Settings& settings);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coterie/data/names.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/mtmkl/range.hpp"
 
 namespace coterie {
@@ -85,10 +86,13 @@ Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int 
   const Settings settings = in_full(given);
   validate(settings);
   check_dataset(data);
-  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, data);
-  const Scaling scaling = learn_scaling(*settings.scale, data);
+  auto [scored, first] = learn_scores(std::move(data), settings, threads);
+  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, scored);
+  const Scaling scaling =
+      learn_scaling(*settings.scale, scored.X, rows_used(scored), first ? first->columns() : 0);
   Prepared prepared;
-  prepared.set = make_training_set(std::move(data), scaling, settings, extras);
+  prepared.set = make_training_set(std::move(scored), scaling, settings, extras);
+  prepared.set.first_stage = first;
   const TrainingSet& set = prepared.set;
   prepared.grams = compute_grams(set.data, kernels, settings.normalise, extras.precomputed, threads,
                                  storage, largest_cost(set.C));
@@ -174,6 +178,7 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   Model model;
   model.settings = in_full(settings);
   model.features = data.features;
+  model.first_stage = prepared.set.first_stage;
   model.scaling = prepared.set.scaling;
   model.kernels = prepared.grams.kernels;
   model.divisors = prepared.grams.divisors;
@@ -184,12 +189,16 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   model.groups() = fit.groups;
   model.fingerprint = std::move(fingerprint);
 
+  // Of a pool that is one task here there may be several functions, one for each group.
+  const auto task_of = [&](std::size_t t) -> const Task& {
+    return data.tasks[prepared.set.pooled.empty() ? t : 0];
+  };
   std::vector<Index> place(static_cast<std::size_t>(data.X.rows()),
                            -1);  // of a row among the support vectors
-  for (std::size_t t = 0; t < data.tasks.size(); ++t)
-    for (Index i = 0; i < data.tasks[t].size(); ++i)
+  for (std::size_t t = 0; t < fit.alpha.size(); ++t)
+    for (Index i = 0; i < task_of(t).size(); ++i)
       if (fit.alpha[t][i] > 0)
-        place[static_cast<std::size_t>(data.tasks[t].rows[static_cast<std::size_t>(i)])] = 0;
+        place[static_cast<std::size_t>(task_of(t).rows[static_cast<std::size_t>(i)])] = 0;
   for (std::size_t row = 0; row < place.size(); ++row) {
     if (place[row] < 0) continue;
     place[row] = std::ssize(model.training_row);
@@ -197,12 +206,12 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   }
   model.support_vectors = data.X(model.training_row, Eigen::all);
 
-  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
-    const Task& task = data.tasks[t];
+  for (std::size_t t = 0; t < fit.alpha.size(); ++t) {
+    const Task& task = task_of(t);
     TaskModel out;
     static_cast<TaskId&>(out) = task;
     out.n = task.size();
-    out.C = prepared.set.task_C[static_cast<Index>(t)];
+    out.C = prepared.set.task_C[prepared.set.pooled.empty() ? static_cast<Index>(t) : 0];
     out.bias = fit.bias[static_cast<Index>(t)];
     out.objective = fit.task_objective[static_cast<Index>(t)];
     out.function = expansion_of(fit.theta.row(static_cast<Index>(t)), fit.alpha[t], task, place);

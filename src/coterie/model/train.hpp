@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,8 +35,11 @@ double largest_cost(const std::vector<Vector>& costs);
 struct TrainingSet {
   Dataset data;
   Scaling scaling;
-  std::vector<Vector> y, C;  // [task]
-  Vector task_C;             // per task, before class weights
+  std::vector<Vector> y, C;                       // [task]
+  Vector task_C;                                  // per task, before class weights
+  std::shared_ptr<const FirstStage> first_stage;  // behind columns of scores
+  std::vector<Index>
+      pooled;  // samples of each task behind a pool, one behind the other; else empty
   bool complete = true;
   TaskGraph graph;
 };
@@ -69,6 +73,9 @@ struct Fitted {
   double lambda = 0;
   double lambda_max = 0;   // 0 unless it was needed
   Index common_steps = 0;  // outer steps of the fit at lambda = inf that found it
+  // Of methods that search for groups: what the search says of them. Weights, bias and alphas of the fit are of groups, and alphas
+  // over the whole pool.
+  std::optional<FoundGroups> found = {};
 };
 Fitted fit_prepared(const Prepared& prepared, const Settings& settings, int threads,
                     const ProgressCallback& progress = {},

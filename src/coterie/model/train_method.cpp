@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "coterie/baseline/partition.hpp"
 #include "coterie/baseline/plain.hpp"
 #include "coterie/model/train.hpp"
 #include "coterie/mtmkl/range.hpp"
@@ -74,18 +75,66 @@ LinearTraining prepare_linear(Dataset data, const Settings& settings, const Extr
   return out;
 }
 
-// Every task gets the model of the pool.
-Model share_pooled(Model model, const Dataset& tasks) {
-  const TaskModel pooled = model.tasks.front();
-  model.tasks.clear();
-  model.groups() = {{}};
-  for (const Task& task : tasks.tasks) {
-    TaskModel copy = pooled;
-    static_cast<TaskId&>(copy) = task;
-    copy.n = task.size();
-    model.groups().front().push_back(std::ssize(model.tasks));
-    model.tasks.push_back(std::move(copy));
+std::vector<Index> sizes_of(const Dataset& data) {
+  std::vector<Index> sizes;
+  for (const Task& task : data.tasks) sizes.push_back(task.size());
+  return sizes;
+}
+
+// The pool of every group as a task of its own, with costs of its own classes.
+Prepared pools_of_groups(const Prepared& pool, const Groups& groups, const Settings& settings) {
+  const std::vector<std::vector<Index>> samples = pooled_samples(groups, pool.set.pooled);
+  const Task& all = pool.set.data.tasks.front();
+  Prepared out;
+  for (const std::vector<Index>& own : samples) {
+    Task& task = out.set.data.tasks.emplace_back();
+    task.name = fmt::format("group {}", out.set.data.tasks.size());
+    task.y = all.y(own);
+    for (const Index i : own) task.rows.push_back(all.rows[static_cast<std::size_t>(i)]);
+    out.set.y.push_back(task.y);
+    out.grams.tasks.push_back(slice(pool.grams.tasks.front(), own));
   }
+  out.set.C = sample_costs(out.set.data, settings, {});
+  out.set.graph = complete_graph(std::ssize(groups));
+  out.grams.kernels = pool.grams.kernels;
+  return out;
+}
+
+// Finds groups, then fits the pool of each. Stopped: the best groups so far.
+Fitted fit_groups(const Prepared& pool, const Settings& settings, int threads,
+                  const ProgressCallback& progress, double memory) {
+  const TaskGrams& grams = pool.grams.tasks.front();
+  const FoundGroups found = find_groups(
+      {grams, pool.set.y.front(), pool.set.pooled}, WeightSet(settings.norm).uniform(grams.M()),
+      settings.C, settings.method->search_groups(settings.parameters), threads,
+      [&] { return !progress || progress({.phase = Phase::svms}); });
+  const Prepared pools = pools_of_groups(pool, found.groups, settings);
+  Fitted out = fit_prepared(pools, pools.set.C, settings, threads, progress, memory);
+  const std::vector<std::vector<Index>> samples = pooled_samples(found.groups, pool.set.pooled);
+  for (std::size_t g = 0; g < samples.size(); ++g) {
+    Vector whole = Vector::Zero(pool.set.y.front().size());
+    whole(samples[g]) = out.fit.alpha[g];
+    out.fit.alpha[g] = std::move(whole);
+  }
+  out.fit.groups = found.groups;
+  if (!is_convex(settings)) out.fit.claim = Claim::given_clusters;
+  out.found = found;
+  return out;
+}
+
+// Every task gets the model of its pool.
+Model share_pooled(Model model, const Dataset& tasks, const Groups& groups) {
+  const std::vector<TaskModel> pooled = std::move(model.tasks);
+  model.tasks.resize(tasks.tasks.size());
+  model.groups() = groups;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const Index t : groups[g]) {
+      const Task& task = tasks.tasks[static_cast<std::size_t>(t)];
+      TaskModel& copy = model.tasks[static_cast<std::size_t>(t)];
+      copy = pooled[g];
+      static_cast<TaskId&>(copy) = task;
+      copy.n = task.size();
+    }
   model.casting = tasks.casting;
   model.classes = tasks.classes;
   model.columns = tasks.columns;
@@ -191,6 +240,7 @@ MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& 
   check_dataset(data);
   Pool out;
   out.prepared = prepare(pool_tasks(data), settings, extras, threads);
+  out.prepared.set.pooled = sizes_of(data);
   out.tasks = std::move(data);
   out.tasks.X.resize(0, 0);
   return out;
@@ -231,6 +281,7 @@ MethodFit fit_method(const Prepared& prepared, const std::vector<Vector>& C, con
   const Settings settings = in_full(given);
   const Method& method = *settings.method;
   assert(!method.is_linear());
+  if (method.search_groups) return {fit_groups(prepared, settings, threads, progress, memory)};
   if (method.joint) return {fit_prepared(prepared, C, settings, threads, progress, memory)};
   Fitted out;
   out.lambda = settings.lambda.value;
@@ -270,7 +321,11 @@ Model make_model(const MethodProblem& problem, const Settings& settings, const M
   Model model = make_model(pool ? pool->prepared : std::get<Prepared>(problem), settings,
                            *fit.kernel(), std::move(fingerprint));
   model.certificate().claim = fit.kernel()->fit.claim;
-  return pool ? share_pooled(std::move(model), pool->tasks) : model;
+  if (!pool) return model;
+  const Groups& groups = fit.kernel()->fit.groups;
+  const bool found = fit.kernel()->found.has_value();
+  return share_pooled(std::move(model), pool->tasks,
+                      found ? groups : groups_of(std::vector<Index>(pool->tasks.tasks.size(), 0)));
 }
 
 }  // namespace coterie

@@ -9,6 +9,8 @@
 #include "coterie/model/predict.hpp"
 #include "coterie/model/train.hpp"
 #include "coterie/model/verify_method.hpp"
+#include "coterie/mtmkl/group_list.hpp"
+#include "coterie/stats/partitions.hpp"
 
 namespace coterie {
 namespace {
@@ -44,7 +46,7 @@ std::string message_of(const std::function<void()>& action) {
 }
 
 TEST(Methods, TheListKeepsItsOwnRules) {
-  EXPECT_EQ(methods().size(), 12);
+  EXPECT_EQ(methods().size(), 13);
   for (const Method& method : methods()) {
     Settings settings;
     settings.method = method;
@@ -122,6 +124,74 @@ TEST(TrainMethod, PooledIsOneTaskOfAllSamples) {
   for (Index t = 0; t < 4; ++t)
     EXPECT_EQ(decision_values(pooled, t, data.X), decision_values(one, 0, data.X));
   EXPECT_EQ(pooled.groups(), (Groups{{0, 1, 2, 3}}));
+}
+
+PlantedWeights two_classifiers(std::uint64_t seed) {
+  return plant_weights({.tasks = 8,
+                        .clusters = 2,
+                        .samples = 40,
+                        .features = 5,
+                        .deviation = 0.1,
+                        .noise = 0.05,
+                        .seed = seed});
+}
+
+TEST(TrainMethod, OneGroupIsThePool) {
+  const Dataset data = small_data();
+  Settings settings = settings_for("groups");
+  settings.class_weight = ClassWeight::balanced;
+  settings.parameters = {{"clusters", 1}};
+  const Model one = train(data, settings);
+  settings.method = "pooled";
+  settings.parameters = {};
+  const Model pooled = train(data, settings);
+  EXPECT_EQ(one.certificate(), pooled.certificate());
+  EXPECT_EQ(one.groups(), pooled.groups());
+  for (Index t = 0; t < 4; ++t)
+    EXPECT_EQ(decision_values(one, t, data.X), decision_values(pooled, t, data.X));
+}
+
+TEST(TrainMethod, GroupsShareThePoolOfTheirSamples) {
+  for (const Normalisation& normalise : {Normalisation::cosine(), Normalisation::variance()})
+    for (const ClassWeight weight : {ClassWeight::none, ClassWeight::balanced}) {
+      const PlantedWeights planted = two_classifiers(3);
+      const Dataset data = cast_into_tasks(planted.samples, Casting::binary);
+      Settings settings = settings_for("groups");
+      settings.normalise = normalise;
+      settings.class_weight = weight;
+      const Model model = train(data, settings);
+      ASSERT_EQ(model.groups().size(), 2);
+      EXPECT_EQ(adjusted_rand_index(group_numbers(8, model.groups()), planted.cluster), 1);
+      EXPECT_EQ(model.certificate().claim, Claim::given_clusters);
+      const Verification check = verify_training(model, data);
+      for (const std::string& finding : check.findings) ADD_FAILURE() << finding;
+      // Under unit diagonals the pool of a group is a task like any other.
+      if (normalise != Normalisation::cosine()) continue;
+      for (const std::vector<Index>& group : model.groups()) {
+        Dataset part = data;
+        part.tasks.clear();
+        for (const Index t : group) part.tasks.push_back(data.tasks[static_cast<std::size_t>(t)]);
+        Settings pooled = settings;
+        pooled.method = "pooled";
+        pooled.tolerance = settings.tolerance = 1e-6;
+        const Model alone = train(part, pooled);
+        const Vector f = decision_values(alone, 0, data.X);
+        const Model tight = train(data, settings);
+        for (const Index t : group)
+          EXPECT_LE((decision_values(tight, t, data.X) - f).lpNorm<Eigen::Infinity>(), 2e-2);
+      }
+    }
+}
+
+TEST(TrainMethod, VerifyFindsATaskInTheWrongGroup) {
+  const Dataset data = cast_into_tasks(two_classifiers(3).samples, Casting::binary);
+  Model model = train(data, settings_for("groups"));
+  ASSERT_EQ(model.groups().size(), 2);
+  TaskModel& moved = model.tasks[static_cast<std::size_t>(model.groups()[1].back())];
+  const TaskModel& other = model.tasks[static_cast<std::size_t>(model.groups()[0].front())];
+  moved.function = other.function;
+  moved.bias = other.bias;
+  EXPECT_FALSE(verify_training(model, data).holds());
 }
 
 TEST(TrainMethod, NamesOfTheMainMethodGiveItsModels) {

@@ -148,7 +148,8 @@ void check_links_of_all(const Model& model, const TaskGraph& graph, const Extens
 }  // namespace
 
 Verification verify_main(const Model& extended, const Dataset& data,
-                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
+                         const PrecomputedMatrices& precomputed, const VerifyProgress& progress,
+                         const Dataset* prepared_from) {
   const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
@@ -160,7 +161,7 @@ Verification verify_main(const Model& extended, const Dataset& data,
   const ExactKernels exact(X, model.kernels, precomputed);
   check_settings(model, data, check);
   check_scaling(model, data, check.findings);
-  check_divisors(model, data, exact, check.findings);
+  check_divisors(model, prepared_from ? *prepared_from : data, exact, check.findings);
 
   Sums sums;
   for (std::size_t t = 0; t < T; ++t)

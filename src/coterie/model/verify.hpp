@@ -37,9 +37,11 @@ Verification verify_training(const Model& model, const Dataset& data,
                              const VerifyProgress& progress = {});
 
 // The check of the joint problem (1), for methods that are a form of it.
+// `prepared_from`: the data that divisors come from, where it is other than the tasks of the model.
 Verification verify_main(const Model& model, const Dataset& data,
                          const PrecomputedMatrices& precomputed = {},
-                         const VerifyProgress& progress = {});
+                         const VerifyProgress& progress = {},
+                         const Dataset* prepared_from = nullptr);
 
 inline constexpr double kMargin = 1e-9;
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "coterie/baseline/partition.hpp"
 #include "coterie/baseline/plain.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/method.hpp"
 #include "coterie/model/verify_linear.hpp"
 #include "coterie/model/verify_sums.hpp"
@@ -170,28 +173,85 @@ Verification verify_joint(const Model& model, const Dataset& data,
   return check;
 }
 
-// The tasks have one model, of the pool.
+namespace {
+
+// The models of the groups' pools, as models of their samples alone. Every task of a group must have that of its first.
+// Nothing where one has support vectors of another.
+std::optional<Model> models_of_pools(const Model& model, const Groups& groups,
+                                     const std::vector<std::vector<Index>>& samples,
+                                     const Dataset& pools, Verification& check) {
+  Model out = model;
+  out.tasks.clear();
+  out.casting = pools.casting;
+  Matrix theta(std::ssize(groups), std::ssize(model.kernels));
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<Index>& group = groups[g];
+    const TaskModel& first = model.tasks[static_cast<std::size_t>(group.front())];
+    for (const Index t : group) {
+      const TaskModel& task = model.tasks[static_cast<std::size_t>(t)];
+      if (!(task.function == first.function && task.bias == first.bias && task.C == first.C &&
+            task.objective == first.objective))
+        check.findings.push_back(
+            fmt::format("the model of task '{}' is not that of the pool", task.name));
+    }
+    TaskModel pool = first;
+    static_cast<TaskId&>(pool) = pools.tasks[g];
+    pool.n = pools.tasks[g].size();
+    pool.calibration = {};
+    for (Index& i : std::get<KernelExpansion>(pool.function).sample) {
+      const auto place = std::ranges::lower_bound(samples[g], i);
+      if (place == samples[g].end() || *place != i) {
+        check.findings.push_back(
+            fmt::format("task '{}' has support vectors of tasks outside its group", first.name));
+        return {};
+      }
+      i = place - samples[g].begin();
+    }
+    theta.row(static_cast<Index>(g)) = pool.theta();
+    out.tasks.push_back(std::move(pool));
+  }
+  out.groups() = equal_rows(theta);
+  return out;
+}
+
+}  // namespace
+
+// The tasks of a group have one model, of their pool.
 Verification verify_pooled(const Model& model, const Dataset& data,
                            const PrecomputedMatrices& precomputed, const VerifyProgress& progress) {
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
-  const Dataset pool = pool_tasks(data);
-  Model one = model;
-  one.tasks.resize(1);
-  one.groups() = {{0}};
-  one.casting = pool.casting;
-  TaskModel& all = one.tasks.front();
-  static_cast<TaskId&>(all) = pool.tasks.front();
-  all.n = pool.tasks.front().size();
-  Verification check = verify_main(one, pool, precomputed, progress);
-  for (const TaskModel& task : model.tasks) {
-    const bool same = task.function == all.function && task.bias == all.bias && task.C == all.C &&
-                      task.objective == all.objective;
-    if (!same)
-      check.findings.push_back(
-          fmt::format("the model of task '{}' is not that of the pool", task.name));
+  const bool searched = model.settings.method->search_groups != nullptr;
+  const Groups groups =
+      searched ? model.groups() : groups_of(std::vector<Index>(model.tasks.size(), 0));
+  std::vector<Index> sizes;
+  for (const Task& task : data.tasks) sizes.push_back(task.size());
+  const std::vector<std::vector<Index>> samples = pooled_samples(groups, sizes);
+  const Dataset whole = pool_tasks(data);
+  Dataset pools = whole;
+  pools.tasks.clear();
+  for (const std::vector<Index>& own : samples) {
+    Task& pool = pools.tasks.emplace_back(whole.tasks.front());
+    pool.name = fmt::format("group {}", pools.tasks.size());
+    pool.y = whole.tasks.front().y(own);
+    pool.rows.clear();
+    for (const Index i : own)
+      pool.rows.push_back(whole.tasks.front().rows[static_cast<std::size_t>(i)]);
   }
-  if (model.groups().size() != 1 || model.groups().front().size() != model.tasks.size())
-    check.findings.emplace_back("the tasks of a pool are not one group");
+  Verification tasks;
+  const std::optional<Model> models = models_of_pools(model, groups, samples, pools, tasks);
+  if (!models) return tasks;
+  Verification check = verify_main(*models, pools, precomputed, progress, &whole);
+  check.findings.insert(check.findings.end(), tasks.findings.begin(), tasks.findings.end());
+  if (!searched) {
+    if (model.groups().size() != 1)
+      check.findings.emplace_back("the tasks of a pool are not one group");
+    return check;
+  }
+  check.taken.emplace_back("which tasks are in one group");
+  const auto most = static_cast<std::size_t>(parameters_of(model.settings).at("clusters"));
+  if (model.groups().size() > most)
+    check.findings.push_back(fmt::format("there are {} groups, more than the {} asked for",
+                                         model.groups().size(), most));
   return check;
 }
 
@@ -213,14 +273,40 @@ Verification verify_pareto(const Model& model, const Dataset& data,
   return verify_shared(model, data, precomputed, progress, {1, power, false});
 }
 
-Verification verify_training(const Model& model, const Dataset& data,
+namespace {
+
+// Models of the first stage by their own certificates. What made the scores of training rows, models of some of the rows, is not kept.
+void check_first_stage(const Model& model, const Dataset& data, Verification& check) {
+  const FirstStage& first = *model.first_stage;
+  for (std::size_t b = 0; b < first.blocks.size(); ++b) {
+    const Verification own = verify_training(first.models[b], data);
+    for (const std::string& finding : own.findings)
+      check.findings.push_back(fmt::format("first stage @{}: {}", first.blocks[b], finding));
+    for (const std::string& taken : own.taken)
+      check.taken.push_back(fmt::format("first stage @{}: {}", first.blocks[b], taken));
+  }
+  if (score_blocks(model.settings.kernels.list(), data.features) != first.blocks)
+    check.findings.emplace_back("the first stage is not what the kernels look at");
+  check.taken.push_back(
+      fmt::format("the scores of the {} training rows by models that had not seen them, and how "
+                  "scores are standardised",
+                  first.scores.rows()));
+}
+
+}  // namespace
+
+Verification verify_training(const Model& model, const Dataset& raw,
                              const PrecomputedMatrices& precomputed,
                              const VerifyProgress& progress) {
   const Method& method = *model.settings.method;
+  Dataset scored;
+  if (model.first_stage) scored = with_stored_scores(*model.first_stage, raw);
+  const Dataset& data = model.first_stage ? scored : raw;
   if (data.classes != model.classes)
     throw InputError(
         "The classes of the data are not those of the model; verify needs the training data.");
   Verification check = method.verify(model, data, precomputed, progress);
+  if (model.first_stage) check_first_stage(model, raw, check);
   check_other_numbers(model, data, check);
   check_support(model, check);
   list_settings(model, check);
@@ -228,8 +314,9 @@ Verification verify_training(const Model& model, const Dataset& data,
       model.extensions.empty() ? std::ssize(model.tasks) : model.extensions.front().base_tasks;
   list_taken(model, {model.tasks.begin(), model.tasks.begin() + base}, check);
   if (method.is_linear()) return check;
-  if (!method.is_main()) check_groups_apart(model, check);
-  if (model.certificate().claim != (is_convex(model.settings) ? Claim::optimum : Claim::stationary))
+  if (!method.is_main() && !method.pools) check_groups_apart(model, check);
+  const Claim not_convex = method.search_groups ? Claim::given_clusters : Claim::stationary;
+  if (model.certificate().claim != (is_convex(model.settings) ? Claim::optimum : not_convex))
     check.findings.push_back(fmt::format("the certificate claims '{}', which {} cannot give",
                                          to_string(model.certificate().claim), method.name));
   return check;

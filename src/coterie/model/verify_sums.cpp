@@ -210,7 +210,13 @@ void check_scaling(const Model& model, const Dataset& data, std::vector<std::str
   std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
   for (const Task& task : data.tasks)
     for (const Index row : task.rows) used[static_cast<std::size_t>(row)] = true;
-  for (Index j = 0; j < data.X.cols(); ++j) {
+  // Scores of a first stage have a scale already.
+  const Index learnt = std::ssize(model.features_of_data());
+  for (Index j = learnt; j < data.X.cols(); ++j)
+    if (model.scaling.shift[j] != 0 || model.scaling.factor[j] != 1)
+      findings.push_back(fmt::format("the scores '{}' are scaled once more",
+                                     model.features[static_cast<std::size_t>(j)]));
+  for (Index j = 0; j < learnt; ++j) {
     // In long double, whose range has room for any square of a double. Shifts and factors are doubles: one rounding each, and that of
     // the shift moves the spread by its square.
     long double count = 0, sum = 0, squares = 0;

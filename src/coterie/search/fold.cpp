@@ -66,19 +66,38 @@ KernelFold slice_fold(const SearchData& search, const Split& split,
   return fold;
 }
 
+// All samples with scores: cross-fitted ones on the training side, those of its models on the other.
+std::shared_ptr<const Scored> score_fold(const SearchData& search, const Split& split) {
+  Scored learnt = learn_scores(subset(search.data, split.train), search.settings, search.threads);
+  learnt.data.tasks = search.data.tasks;
+  for (std::size_t t = 0; t < split.rest.size(); ++t) {
+    std::vector<Index> rows;
+    for (const Index i : split.rest[t])
+      rows.push_back(search.data.tasks[t].rows[static_cast<std::size_t>(i)]);
+    if (!rows.empty())
+      learnt.data.X(rows, Eigen::all) =
+          with_scores(*learnt.first, static_cast<Index>(t), search.data.X(rows, Eigen::all));
+  }
+  return std::make_shared<const Scored>(std::move(learnt));
+}
+
 std::vector<KernelFold> slice_folds(const SearchData& search, const std::vector<Split>& splits,
                                     const Normalisation& normalisation, GramCache& cache) {
-  const bool scaled = search.settings.scale.value_or(Scale::none) != Scale::none;
+  const std::vector<std::string> features = features_with_scores(search.settings, search.data);
+  const bool scores = features.size() > search.data.features.size();
+  const bool own = scores || search.settings.scale.value_or(Scale::none) != Scale::none;
   const std::vector<Kernel> kernels =
-      prepare_kernels(search.settings.kernels, normalisation, search.data);
+      prepare_kernels(search.settings.kernels, normalisation, search.data, features);
   cache.resize(splits.size());
   std::vector<KernelFold> folds;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     if (!cache[k] || cache[k]->kernels != kernels)
-      cache[k] = k > 0 && !scaled
-                     ? cache[0]
-                     : std::make_shared<const WholeGrams>(whole_grams(
-                           search, normalisation, training_rows(search.data, splits[k])));
+      cache[k] = k > 0 && !own ? cache[0]
+                               : std::make_shared<const WholeGrams>(whole_grams(
+                                     search, normalisation, training_rows(search.data, splits[k]),
+                                     cache[k] ? cache[k]->scored
+                                     : scores ? score_fold(search, splits[k])
+                                              : nullptr));
     folds.push_back(slice_fold(search, splits[k], normalisation, *cache[k]));
   }
   return folds;
@@ -106,9 +125,12 @@ std::vector<Fold> pooled_folds(const SearchData& search, const std::vector<Split
   for (const Split& split : splits) pooled.push_back(pool_split(split, search.data));
   std::vector<KernelFold> sliced = slice_folds(of_pool, pooled, normalisation, cache);
   std::vector<Fold> folds;
-  for (std::size_t k = 0; k < splits.size(); ++k)
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    for (const std::vector<Index>& train : splits[k].train)
+      sliced[k].train.set.pooled.push_back(std::ssize(train));
     folds.push_back({Pool{std::move(sliced[k].train), tasks_only(search.data, splits[k].train)},
                      HeldOut{splits[k], std::move(pooled[k]), std::move(sliced[k].whole)}});
+  }
   return folds;
 }
 
@@ -145,6 +167,15 @@ Vector decisions(const TaskGrams& grams, const std::vector<Index>& samples,
   return f.array() + fit.bias[t];
 }
 
+// Which of the fits of a pool is that of task t.
+Index group_of(const Fit& fit, Index t) {
+  if (fit.alpha.size() == 1) return 0;
+  const auto group = std::ranges::find_if(fit.groups, [t](const std::vector<Index>& tasks) {
+    return std::ranges::find(tasks, t) != tasks.end();
+  });
+  return group - fit.groups.begin();
+}
+
 // The held-out samples of task t in the pool, which has those of all tasks one behind the other.
 std::vector<Index> rest_in_pool(const HeldOut& held_out, std::size_t t) {
   std::ptrdiff_t first = 0;
@@ -156,22 +187,25 @@ std::vector<Index> rest_in_pool(const HeldOut& held_out, std::size_t t) {
 }  // namespace
 
 WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
-                       const std::vector<Index>& rows) {
+                       const std::vector<Index>& rows, std::shared_ptr<const Scored> scored) {
+  const Dataset& samples = scored ? scored->data : search.data;
   WholeGrams out;
-  out.kernels = prepare_kernels(search.settings.kernels, normalisation, search.data);
+  out.scored = scored;
+  out.kernels = prepare_kernels(search.settings.kernels, normalisation, samples);
   Settings largest = search.settings;
   largest.C = search.largest_C;
   const double C = largest_cost(sample_costs(search.data, largest, search.extras));
-  out.scaling = learn_scaling(search.settings.scale.value_or(Scale::none), search.data.X, rows);
+  out.scaling = learn_scaling(search.settings.scale.value_or(Scale::none), samples.X, rows,
+                              scored ? scored->first->columns() : 0);
   const auto compute = [&](const Dataset& data) {
     return compute_grams(data, out.kernels, Normalisation::cosine(), search.extras.precomputed,
                          search.threads, search.storage, C)
         .tasks;
   };
   if (out.scaling.kind == Scaling::Kind::none) {
-    out.tasks = compute(search.data);
+    out.tasks = compute(samples);
   } else {
-    Dataset scaled = search.data;
+    Dataset scaled = samples;
     scaled.X = apply_scaling(out.scaling, std::move(scaled.X));
     out.tasks = compute(scaled);
   }
@@ -224,7 +258,7 @@ Vector held_out_decisions(const Fold& fold, const Fit& fit, Index t) {
   const TrainingSet& set = kernels_of(fold).set;
   if (held_out.pooled)
     return decisions(held_out.whole[0], rest_in_pool(held_out, k), held_out.pooled->train[0],
-                     set.y[0], fit, 0);
+                     set.y[0], fit, group_of(fit, t));
   return decisions(held_out.whole[k], held_out.split.rest[k], held_out.split.train[k], set.y[k],
                    fit, t);
 }
@@ -250,8 +284,9 @@ Storage storage_within(const SearchData& search, Index folds, double budget) {
     pairs += static_cast<double>(task.size()) * static_cast<double>(task.size());
   }
   const double whole = 8 * roots * (search.settings.method->pools ? samples * samples : pairs);
-  const double wholes =
-      search.settings.scale.value_or(Scale::none) == Scale::none ? 1 : static_cast<double>(folds);
+  const bool shared = search.settings.scale.value_or(Scale::none) == Scale::none &&
+                      score_blocks(kernels, search.data.features).empty();
+  const double wholes = shared ? 1 : static_cast<double>(folds);
   return whole * (wholes + static_cast<double>(folds)) <= budget ? Storage::stored
                                                                  : Storage::on_demand;
 }

@@ -2,7 +2,8 @@
 //
 // A fold equals what a fit from raw files of its training rows would see: the scaling of the features, the divisors of the kernels
 // and the class weights are learnt from the training side alone. Kernels of unscaled features are the same in all folds, so one
-// set of matrices serves them all; scaled features differ from fold to fold, and so each fold has its own. Linear methods are prepared
+// set of matrices serves them all; scaled features differ from fold to fold, and so each fold has its own. So do scores of a first stage: it
+// is learnt and cross-fitted within the training side, and scores the held-out samples as it would any others. Linear methods are prepared
 // from the training rows alone, and the held-out rows are scaled and mapped once. `pooled` has folds of the pool.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "coterie/data/split.hpp"
+#include "coterie/model/first_stage.hpp"
 #include "coterie/model/train.hpp"
 
 namespace coterie {
@@ -19,6 +21,8 @@ namespace coterie {
 // Kernel values of all samples of every task, divided by nothing.
 struct WholeGrams {
   std::vector<Kernel> kernels;
+  // The samples with the scores of a first stage that the training side of a fold has learnt; null: those of the search.
+  std::shared_ptr<const Scored> scored;
   Scaling scaling;  // of the features behind them
   std::vector<TaskGrams> tasks;
 };
@@ -36,7 +40,8 @@ struct SearchData {
 
 // The kernels of one fold are those of its own scaling; without scaling they are those of any other fold. `rows` are the training rows.
 WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisation,
-                       const std::vector<Index>& rows);
+                       const std::vector<Index>& rows,
+                       std::shared_ptr<const Scored> scored = nullptr);
 
 // The samples that a fold does not train on, and what their decision values come from.
 struct HeldOut {

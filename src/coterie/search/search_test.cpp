@@ -164,6 +164,59 @@ TEST(Slicing, NothingLeaksFromHeldOutRows) {
   EXPECT_LE((before.theta - after.theta).norm(), 1e-5);
 }
 
+// Nor, where kernels look at scores of other models, a first stage: absurd features and labels change nothing that is learnt.
+TEST(Slicing, NothingLeaksIntoAFirstStage) {
+  Dataset data = planted();
+  Settings settings = small_settings();
+  settings.kernels = "linear gauss:2 linear:raw@pooled gauss:1@others gauss:1@group";
+  settings.first_stage = {{"C", 0}};
+  settings.scale = Scale::standard;
+  settings = in_full(settings);
+  const Extras extras;
+  const std::vector<Split> splits = fold_tasks(data, 3, 5);
+  const auto fit_of_first_fold = [&] {
+    const SearchData search{data, settings, extras, 1, Storage::stored, 1};
+    GramCache cache;
+    const Fold fold =
+        std::move(make_folds(search, {splits[0]}, Normalisation::cosine(), cache).front());
+    return std::pair(cache[0]->scored->first->scores, fit_prepared(kernels_of(fold), settings, 1));
+  };
+  const auto [scores, before] = fit_of_first_fold();
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    for (const Index i : splits[0].rest[t]) {
+      data.X.row(data.tasks[t].rows[static_cast<std::size_t>(i)]).setConstant(1e3);
+      data.tasks[t].y[i] *= -1;
+    }
+  const auto [changed, after] = fit_of_first_fold();
+  EXPECT_LE((scores - changed).norm(), 1e-9);
+  EXPECT_LE((before.fit.theta - after.fit.theta).norm(), 1e-5);
+}
+
+// Labels by chance, and a kernel that knows every row by heart: cross-validated decisions know nothing.
+TEST(Slicing, ChanceStaysChanceWithAFirstStage) {
+  Random random(7);
+  Matrix X(240, 3);
+  std::vector<std::string> label, task;
+  for (Index i = 0; i < 240; ++i) {
+    for (double& x : X.row(i)) x = random.normal();
+    label.emplace_back(random.uniform() < 0.5 ? "no" : "yes");
+    task.push_back(std::to_string(i / 60));
+  }
+  const Dataset data(X, label, task);
+  Settings settings;
+  settings.kernels = "gauss:0.05 linear:raw@pooled linear:raw@others linear:raw@group";
+  settings.first_stage = {{"C", 10}};
+  settings.lambda = 0;
+  settings = in_full(settings);
+  const Extras extras;
+  const SearchData search{data, settings, extras, 1, Storage::stored, 1};
+  const std::vector<Vector> scores = cross_validated_scores(search, fold_tasks(data, 4, 1));
+  double right = 0;
+  for (std::size_t t = 0; t < 4; ++t)
+    right += static_cast<double>((scores[t].array() * data.tasks[t].y.array() > 0).count());
+  EXPECT_NEAR(right / 240, 0.5, 0.12);  // a standard error is 0.032
+}
+
 TEST(Slicing, StoredAndComputedKernelsGiveTheSameBits) {
   const Dataset data = planted();
   const Settings settings = small_settings();
