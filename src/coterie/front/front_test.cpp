@@ -93,7 +93,7 @@ TEST(Front, EachColumnHasKernelsOfItsOwn) {
   // What the data says of the columns is checked: one that was left out for nothing, one that should have been.
   Model model = train(data, {.kernels = gauss({1}).on_each()});
   data.X(data.tasks[0].rows[0], 2) = 6;
-  EXPECT_FALSE(verify(model, data).holds());
+  EXPECT_FALSE(verify_training(model, data).holds());
 }
 
 TEST(Front, ErrorsNameMembers) {
