@@ -38,7 +38,10 @@ void describe(Lines& out, const MethodPlan& method) {
       const std::string field = name;
       const bool in_grid = field == "C" || field == "lambda" || field == "norm" ||
                            field == "normalise" || field == "parameters";
-      if (!in_grid) out.add(name, text_of(value));
+      // A setting that came later is named where it is set: what was done before does not depend on it.
+      const bool came_later = field == "first-stage";
+      if (in_grid || (came_later && text_of(value).empty())) return;
+      out.add(name, text_of(value));
     });
   for (const double C : method.grid.C) out.add("C", C);
   for (const Lambda& lambda : method.grid.lambda) out.add("lambda", text_of(lambda));
