@@ -93,8 +93,7 @@ PathShape shape_of_path(const Dataset& data, const Settings& settings, const Tra
       trace.hold_out ? subset(data, hold_out_tasks(data, *trace.hold_out, trace.seed).train) : data,
       settings, extras);
   return {C, extras.complete ? complete_graph(std::ssize(data.tasks)) : extras.graph,
-          std::ssize(prepare_kernels(settings.kernels, settings.normalise, data)),
-          kPointsOfResample};
+          std::ssize(kernels_for(settings, data)), kPointsOfResample};
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ double kernel_memory(const Dataset& data, const Settings& settings, const TraceS
                      const Run& run, const Extras& extras) {
   const MemoryPlan plan = plan_fit(data, settings, run, extras);
   const Index tasks = std::ssize(data.tasks);
-  const Index kernels = std::ssize(prepare_kernels(settings.kernels, settings.normalise, data));
+  const Index kernels = std::ssize(kernels_for(settings, data));
   const Index pairs =
       extras.complete ? tasks * (tasks - 1) / 2 : static_cast<Index>(extras.graph.size());
   Index numbers = tasks * (kernels + 3) + (keeps_pair_duals(pairs, kernels) ? pairs * kernels : 0);

@@ -295,6 +295,11 @@ std::vector<std::string> features_with_scores(const Settings& settings, const Da
   return names;
 }
 
+std::vector<Kernel> kernels_for(const Settings& settings, const Dataset& data) {
+  return prepare_kernels(settings.kernels, settings.normalise, data,
+                         features_with_scores(settings, data));
+}
+
 Scored learn_scores(Dataset data, const Settings& given, int threads) {
   const Settings settings = in_full(given);
   const std::vector<std::string> blocks = score_blocks(settings.kernels.list(), data.features);

@@ -34,6 +34,8 @@ std::vector<std::string> score_names(const std::vector<std::string>& blocks,
                                      const std::vector<std::string>& tasks);
 // Those of the data, then those of the scores that kernels of the settings look at.
 std::vector<std::string> features_with_scores(const Settings& settings, const Dataset& data);
+// The kernels of the settings on this data, before any scores are learnt.
+std::vector<Kernel> kernels_for(const Settings& settings, const Dataset& data);
 
 // Data with its scores, and where they come from: nothing, and the data as it is, where no kernel looks at scores.
 struct Scored {

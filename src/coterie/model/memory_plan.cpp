@@ -112,8 +112,7 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
 
 MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
                        int threads, double budget) {
-  const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, data,
-                                                      features_with_scores(settings, data));
+  const std::vector<Kernel> kernels = kernels_for(settings, data);
   const double tasks = static_cast<double>(data.tasks.size());
   Needs needs{data, kernels, largest_cost(sample_costs(data, settings, extras))};
   needs.edges =

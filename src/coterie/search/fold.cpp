@@ -272,8 +272,7 @@ Vector training_decisions(const Fold& fold, const Fit& fit, Index t) {
 }
 
 Storage storage_within(const SearchData& search, Index folds, double budget) {
-  const std::vector<Kernel> kernels =
-      prepare_kernels(search.settings.kernels, search.settings.normalise, search.data);
+  const std::vector<Kernel> kernels = kernels_for(search.settings, search.data);
   Settings largest = search.settings;
   largest.C = search.largest_C;
   const double roots = static_cast<double>(
