@@ -3,7 +3,7 @@
 
 // The front door: nouns and verbs.
 #include "coterie/data/dataset.hpp"    // Dataset, Samples, cast_into_tasks
-#include "coterie/front/contest.hpp"     // select_among: methods side by side on the same folds
+#include "coterie/front/contest.hpp"   // select_among: methods side by side on the same folds
 #include "coterie/front/extend.hpp"    // extend: new tasks against a fitted model
 #include "coterie/front/files.hpp"     // read_dataset, read_rows, save, load
 #include "coterie/front/journals.hpp"  // SearchJournal, PathJournal: runs that can be interrupted
