@@ -151,7 +151,7 @@ def test_says_when_single_columns_would_do_better(coterie):
         points = sorted(([round(source.gauss(0, 1), 4) for _ in range(12)] for _ in range(30)), key=lambda x: abs(x[3]))
         rows += [[*x, "yes" if i >= 15 else "no", task] for i, x in enumerate(points)]
     coterie.write("d.csv", csv_text(rows))
-    command = ["select", "d.csv", "--kernels", "linear gauss:1,2,4,8", "-C", "2^-7..2^7", "--lambda", "0,0.01max,0.1max,0.3max,inf", "--folds", "3"]
+    command = ["select", "d.csv", "--kernels", "linear gauss:1,2,4,8", "-C", "2^-7..2^7", "--lambda", "0,0.001max..1max:9,inf", "--folds", "3"]
     out = coterie(*command, "-o", "a.h5", "--json").json
     columns = next(one for one in out["alternatives"] if one["method"] == "coterie")
     assert columns["kernels"] == "linear gauss:1,2,4,8 gauss:0.5,1@each" and columns["would_do_better"] and columns["value"] > out["value"] + 0.05

@@ -13,7 +13,7 @@ namespace {
 constexpr Index kJoining = 8;  // kernels of a task at a time
 
 // Marks the kernels of smallest r that are not in the set, those below `level`.
-bool join_smallest(const Vector& r, double level, std::vector<bool>& chosen) {
+void join_smallest(const Vector& r, double level, std::vector<bool>& chosen) {
   std::vector<Index> order;
   for (Index m = 0; m < r.size(); ++m)
     if (!chosen[static_cast<std::size_t>(m)] && r[m] < level) order.push_back(m);
@@ -21,7 +21,6 @@ bool join_smallest(const Vector& r, double level, std::vector<bool>& chosen) {
   std::ranges::partial_sort(order, order.begin() + count, {}, [&](Index m) { return r[m]; });
   for (Index k = 0; k < count; ++k)
     chosen[static_cast<std::size_t>(order[static_cast<std::size_t>(k)])] = true;
-  return count > 0;
 }
 
 // The set at first: all that has weight worth the name, and what every task would like best. A fit begins with equal weights, which are
@@ -123,28 +122,33 @@ Matrix RootedModel::B(Index point, const std::vector<Index>& kernels) const {
 
 ThetaResult solve_on_few_kernels(const RootedModel& model, ThetaState& state,
                                  const ThetaSettings& settings) {
-  ThetaSettings half = settings;  // the other half of the gap is for kernels outside the set
-  half.gap_tolerance *= 0.5;
+  // The set has half of the gap, the other half is for kernels outside. While these would gain much, the set need not be solved closely.
+  constexpr double first = 100, share_of_gain = 0.1;
+  const double half = 0.5 * settings.gap_tolerance;
+  ThetaSettings how = settings;
+  how.gap_tolerance = first * half;
   std::vector<bool> chosen = first_set(model, state.theta);
   Index iterations = 0;
   for (;;) {
     const std::vector<Index> kernels = places_of(chosen);
-    ThetaResult out = solve_on(model, kernels, state, half);
+    ThetaResult out = solve_on(model, kernels, state, how);
     out.iterations = iterations += out.iterations;
     const Matrix r = gradient_at(model, out.theta, out.nu);
     double gain = 0;
     std::vector<bool> more = chosen;
-    bool joined = false;
     for (Index t = model.fixed; t < r.rows(); ++t) {
       const double level = r(t, kernels).minCoeff();
       gain += level - r.row(t).minCoeff();
-      joined = join_smallest(r.row(t).transpose(), level, more) || joined;
+      join_smallest(r.row(t).transpose(), level, more);
     }
     out.gap += gain;
-    if (!joined || gain <= 0.5 * settings.gap_tolerance || gain <= 0.1 * settings.enough ||
+    const bool close = how.gap_tolerance <= half;
+    if (out.gap <= settings.gap_tolerance ||
+        (close && gain <= std::max(half, 0.1 * settings.enough)) ||
         (settings.keep_going && !settings.keep_going()))
       return out;
-    chosen = std::move(more);
+    if (gain > half) chosen = std::move(more);
+    how.gap_tolerance = std::clamp(share_of_gain * gain, half, how.gap_tolerance);
   }
 }
 
