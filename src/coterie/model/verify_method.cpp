@@ -248,7 +248,7 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   Verification check = verify_main(*models, pools, precomputed, progress, &whole);
   check.findings.insert(check.findings.end(), tasks.findings.begin(), tasks.findings.end());
   if (!searched) {
-    if (model.groups().size() != 1)
+    if (model.groups() != groups)
       check.findings.emplace_back("the tasks of a pool are not one group");
     return check;
   }

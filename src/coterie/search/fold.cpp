@@ -94,9 +94,9 @@ std::vector<KernelFold> slice_folds(const SearchData& search, const std::vector<
       cache[k] = k > 0 && !own ? cache[0]
                                : std::make_shared<const WholeGrams>(whole_grams(
                                      search, normalisation, training_rows(search.data, splits[k]),
-                                     cache[k]  ? cache[k]->scored
-                           : scores ? score_fold(search, splits[k])
-                                    : nullptr));
+                                     cache[k] ? cache[k]->scored
+                                     : scores ? score_fold(search, splits[k])
+                                              : nullptr));
     folds.push_back(slice_fold(search, splits[k], normalisation, *cache[k]));
   }
   return folds;
