@@ -107,6 +107,19 @@ def test_delta_and_margin(trained):
     assert given["settings"]["margin"] == "0.25" and bound("--margin", "best")["bound"] == bound()["bound"]
 
 
+@pytest.mark.parametrize("margin", ["1e-300", "1e-160", "1e155", "1e308"])
+def test_margins_of_any_size_end(trained, margin):
+    assert trained("bound", "m.h5", "d.csv", *FAST, "--json", "--margin", margin, timeout=60).json["margin"] == float(margin)
+
+
+@pytest.mark.parametrize("C", ["1e-5", "1e-12"])
+def test_the_best_margin_is_found_where_weights_are_small(trained, C):
+    """R is tiny beside the bias there: a list of margins around the radius alone ended at bounds of 1e7. Rounding to powers of 2 costs some."""
+    trained("train", "d.csv", "-o", "small.h5", "-C", C)
+    best, one = (trained("bound", "small.h5", "d.csv", *FAST, "--json", "--margin", margin).json["bound"] for margin in ("best", "1"))
+    assert best <= 1.25 * one
+
+
 def test_one_common_kernel_breaks_the_printed_theorem(trained):
     trained("train", "d.csv", "-o", "c.h5", "--kernels", "linear gauss:1,4", "--lambda", "inf")
     found = trained("bound", "c.h5", "d.csv", *FAST, "--json").json

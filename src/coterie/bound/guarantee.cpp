@@ -16,6 +16,7 @@ constexpr double share_of_draws = 0.05;
 // Margins are tried over so many powers of 2 in R / rho^2 to both sides of where the complexity is 1. The shares of delta fall so slowly
 // that the ends cost little.
 constexpr Index powers_tried = 30;
+constexpr Index largest_power = 1000;  // of 2, that is a number
 // The norms and biases of a model carry rounding; its class is wider by this.
 constexpr double rounding = 1e-9;
 
@@ -29,15 +30,20 @@ std::vector<Choice> choices(const GuaranteeProblem& problem, double unit) {
   const double R = std::max(problem.R * (1 + rounding), std::numeric_limits<double>::min());
   if (problem.margin.value) {
     const double rho = *problem.margin.value;
-    return {{rho, power_stratum(R / (rho * rho))}};
+    return {{rho, power_stratum(R / rho / rho)}};
   }
   const Index centre = unit > 0 ? static_cast<Index>(std::round(-2 * std::log2(unit))) : 0;
-  const double longest = problem.margins.cwiseAbs().maxCoeff();  // beyond it all are within rho
+  // Beyond twice the largest margin all are within rho, and nothing is gained; scores of 1 are what an SVM aims at. Where R is small beside
+  // the bias that is far from the centre.
+  const double longest = std::max(1.0, problem.margins.cwiseAbs().maxCoeff());
+  const Index widest = static_cast<Index>(std::floor(std::log2(R) - 2 * std::log2(2 * longest)));
+  const Index first = std::max<Index>(-largest_power, std::min(centre - powers_tried, widest));
+  const Index last = std::min<Index>(largest_power, std::max(centre, first) + powers_tried);
   std::vector<Choice> out;
-  for (Index j = centre - powers_tried; j <= centre + powers_tried; ++j) {
+  for (Index j = first; j <= last; ++j) {
     const Stratum radius = power_stratum_at(j);
     const double rho = std::sqrt(R / radius.value);
-    if (rho <= 2 * longest || j == centre + powers_tried) out.push_back({rho, radius});
+    if (rho <= 4 * longest || j == last) out.push_back({rho, radius});
   }
   return out;
 }

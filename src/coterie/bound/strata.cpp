@@ -19,6 +19,7 @@ Stratum power_stratum_at(Index j) {
 }
 
 Stratum power_stratum(double x) {
+  x = std::clamp(x, 0x1p-1000, 0x1p1000);  // beyond it every bound is far above 1, or no smaller
   Index j = static_cast<Index>(std::ceil(std::log2(x)));
   while (std::exp2(static_cast<double>(j)) < x) ++j;  // rounding of the logarithm
   return power_stratum_at(j);
