@@ -166,7 +166,7 @@ Bound compute_bound(const BoundOptions& options, const Model& model, Monitor& mo
   const std::string source = file_list(options.data.paths);
   monitor.phase("reading " + source);
   const Dataset data = cast_into_tasks(
-      read_data(options.data, {model.features, model.columns, true}), model.casting);
+      read_data(options.data, {model.features_of_data(), model.columns, true}), model.casting);
   const PrecomputedMatrices matrices = read_precomputed(model.kernels, options.precomputed, true);
   Run run{.threads = options.threads};
   run.share = [&](Index done, Index all) { return monitor.share(done, all, "steps"); };

@@ -161,6 +161,19 @@ def test_precomputed_kernels(trained):
     assert trained("bound", "p.h5", "d.csv", *FAST, "--json", "--precomputed", "K.csv=moved.csv").json["R"] == ours["R"]
 
 
+def test_other_matrices_and_learnt_columns_are_refused(trained):
+    n = len(trained.rows)
+    def matrix(scale):
+        return "\n".join(",".join(repr(scale * (1.0 if i == j else 0.5)) for j in range(n)) for i in range(n)) + "\n"
+    trained.write("K.csv", matrix(1))
+    trained.write("twice.csv", matrix(2))
+    trained("train", "d.csv", "-o", "p.h5", "--kernels", "gauss:1 precomputed:K.csv:raw", "-C", "2", "--lambda", "0")
+    trained("bound", "p.h5", "d.csv", *FAST)
+    assert "precomputed matrices" in trained("bound", "p.h5", "d.csv", *FAST, "--precomputed", "K.csv=twice.csv", code=2).err
+    trained("train", "d.csv", "-o", "s.h5", "--kernels", "gauss:1 gauss:1@pooled")
+    assert "learnt from the labels" in trained("bound", "s.h5", "d.csv", *FAST, code=2).err
+
+
 def test_extended_models_by_their_first_tasks(trained):
     rows = small_rows(tasks=("d",), n=16, seed=5)
     trained.write("new.csv", csv_text(rows, header=["f1", "f2", "f3", "label", "task"]))

@@ -64,11 +64,18 @@ std::vector<std::set<std::size_t>> tasks_met(const Dataset& data) {
 void require_kernel_weights(const Model& model) {
   const Method& method = *model.settings.method;
   if (method.is_linear() || method.pools)
-    throw InputError(fmt::format(
-        "the bound is about kernel weights of single tasks, but `method` {} {}. It is "
-        "for models of {}.",
-        method.name, method.is_linear() ? "learns weights of features" : "has one model for all",
-        names_that_apply()));
+    throw InputError(
+        fmt::format("the bound is about kernel weights of single tasks, but `method` {} {}. It is "
+                    "for models of {}.",
+                    method.name,
+                    method.is_linear()     ? "learns weights of features"
+                    : method.search_groups ? "has one model for a group"
+                                           : "has one model for all",
+                    names_that_apply()));
+  if (model.first_stage)
+    throw InputError(
+        "the bound is about kernels that are given, but this model has kernels on scores of other "
+        "models, which were learnt from the labels.");
   const WeightSet D = weights_of(model);
   for (const TaskModel& task : model.tasks)
     if (!D.contains(task.theta(), 1e-6))
