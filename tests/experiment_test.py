@@ -337,7 +337,9 @@ def test_bad_plans(coterie, change, line, message):
 
 def test_other_bad_input(coterie):
     planted(coterie)
-    assert "the plan cannot be read" in coterie("experiment", "none.toml", "-o", "out", code=2).err
+    for path in ("none.toml", "/dev"):
+        assert "the plan cannot be read" in coterie("experiment", path, "-o", "out", code=2).err
+    assert "/dev/zero: has more than 16 MB, which no plan has." in coterie("experiment", "/dev/zero", "-o", "out", code=2).err
     assert "--output is missing" in coterie("experiment", "plan.toml", code=2).err
     assert "which no cell has in its name" in coterie("experiment", "plan.toml", "-o", "out", "--only", "nothing", code=2).err
     assert "cannot be made a folder" in coterie("experiment", "plan.toml", "-o", "p.csv", code=2).err

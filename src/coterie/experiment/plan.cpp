@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "coterie/experiment/published.hpp"
 #include "coterie/io/text.hpp"
@@ -27,6 +26,7 @@ namespace coterie {
 namespace {
 
 constexpr Index most_repetitions = 100'000;
+constexpr std::size_t largest_plan = std::size_t{16} << 20;  // bytes; /dev/zero has no end
 constexpr std::size_t most_settings = 10'000;  // the product of the open choices of a method
 
 // All that is said of a plan leaves here. Plans may hold any characters; messages must not.
@@ -628,10 +628,15 @@ Plan parse_plan(const std::string& text, const std::string& file, bool quick) {
 
 Plan read_plan(const std::string& path, bool quick) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in) throw InputError(fmt::format("{}: the plan cannot be read.", path));
-  return parse_plan(text.str(), path, quick);
+  std::string text(largest_plan + 1, '\0');
+  in.read(text.data(), std::ssize(text));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (!in.is_open() || in.bad())
+    throw InputError(fmt::format("{}: the plan cannot be read.", path));
+  if (text.size() > largest_plan)  // or without an end
+    throw InputError(fmt::format("{}: has more than {} MB, which no plan has. Name a TOML file.",
+                                 path, largest_plan >> 20));
+  return parse_plan(text, path, quick);
 }
 
 }  // namespace coterie
