@@ -72,7 +72,7 @@ Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, do
 
 Matrix row_means(const Matrix& X) { return X.colwise().mean().replicate(X.rows(), 1); }
 
-// A majorant of the penalty as a function of W alone,
+// A majorant of the penalty, or its tangent model, as a function of W alone,
 //
 //   R(W) = min_{P + Q = W} <P, A P> + <Q, B Q>,      A = lambda1 (I - 11'/T) + rho/2 I
 //
@@ -81,25 +81,28 @@ Matrix row_means(const Matrix& X) { return X.colwise().mean().replicate(X.rows()
 //   R(W) = <W, S^-1 W>,    R*(Z) = 1/4 <Z, S Z>,    P = A^-1 S^-1 W.
 //
 // On the side of tasks B is a T x T matrix like A. On the side of features it is one number within V and another outside: S is one
-// T x T matrix for W V V', another for the rest.
-class Majorant final : public Penalty {
+// T x T matrix for W V V', another for the rest. On both sides at once Q is free wherever either direction is kept:
+//
+//   ||(I - UU') Q' (I - VV')||^2   is   sum_{i>k} sigma_i(Q')^2   at Q' = Q, with its slope, but below either majorant:
+//
+// this model lets directions turn on both sides. It is no majorant, so its steps are tried before they are taken.
+class Model final : public Penalty {
  public:
-  enum class Side { tasks, features };
+  enum class Side { tasks, features, both };
 
-  Majorant(const CoclusParameters& parameters, const Directions& kept, Side side, Index T)
+  Model(const CoclusParameters& parameters, const Directions& kept, Side side, Index T)
       : inverse_centred_(1 / (parameters.lambda1 + parameters.ridge / 2)),
         inverse_free_(2 / parameters.ridge) {
     const double inverse_rest = 1 / (parameters.lambda2 + parameters.ridge / 2);
     const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(T, T);
     const Eigen::MatrixXd A = inverse_A(I);
-    if (side == Side::tasks) {
-      outside_ = spectrum_of(A + inverse_rest * I +
-                             (inverse_free_ - inverse_rest) * product(kept.U, kept.U.transpose()));
-    } else {
-      V_ = kept.V;
-      outside_ = spectrum_of(A + inverse_rest * I);
-      inside_ = spectrum_of(A + inverse_free_ * I);
-    }
+    Eigen::MatrixXd outside = A + inverse_rest * I;
+    if (side != Side::features)
+      outside += (inverse_free_ - inverse_rest) * product(kept.U, kept.U.transpose());
+    outside_ = spectrum_of(outside);
+    if (side == Side::tasks) return;
+    V_ = kept.V;
+    inside_ = spectrum_of(A + inverse_free_ * I);
   }
 
   double value(const Matrix& W) override { return W.cwiseProduct(S_inverse(W)).sum(); }
@@ -152,7 +155,7 @@ class Majorant final : public Penalty {
   Matrix V_;                               // empty: all is outside
   Spectrum outside_, inside_;              // of S
 };
-using Side = Majorant::Side;
+using Side = Model::Side;
 
 struct Point {
   Matrix W, P, Q;  // Q = W - P
@@ -183,8 +186,8 @@ class Descent {
   Point end(Index k) {
     CoclusParameters convex = parameters_;
     convex.clusters = k;
-    Majorant penalty(convex, leading(Matrix::Zero(problem_.T(), problem_.d()), k), Side::tasks,
-                     problem_.T());
+    Model penalty(convex, leading(Matrix::Zero(problem_.T(), problem_.d()), k), Side::tasks,
+                  problem_.T());
     const LinearFit fit =
         minimise(problem_, penalty, rough(std::max(1e-2, settings_.gap_tolerance)), {}, poll());
     return at(fit.W, penalty.P(fit.W), fit.b);
@@ -224,17 +227,32 @@ class Descent {
         point.W, point.b, settings_.gap_tolerance, settings_.threads);
   }
 
-  // Majorise, minimise. The convex problem is solved to a tenth of the gap, so that each step takes nine tenths of what it can take.
+  // To where the tangent model is lower, if F falls by a tenth of that at least, or part of the way. Majorants would turn the directions
+  // by rho / lambda2 only. Else majorise, minimise: the convex problem is solved to a tenth of the gap, so that each step takes nine
+  // tenths of what it can take.
   Point step(const Point& point) {
-    Majorant penalty(parameters_, point.kept, point.side, problem_.T());
     const double gap = std::max(point.gap, settings_.gap_tolerance / 2);
+    if (!is_convex()) {
+      LinearSettings few = rough(gap / 10);
+      few.max_steps = std::min<Index>(few.max_steps, 4);  // the model is soon out of date
+      Model model(parameters_, point.kept, Side::both, problem_.T());
+      const LinearFit fit = minimise(problem_, model, few, {.W = point.W, .b = point.b}, poll());
+      const Matrix P = model.P(fit.W);
+      for (double share = 1; share > 0.1 && !stopped; share /= 2) {
+        const Matrix W = point.W + share * (fit.W - point.W);
+        Point next = at(W, point.P + share * (P - point.P),
+                        best_biases(problem_, W, fit.b, settings_.threads));
+        const double fall = point.F - next.F;
+        if (fall > 0 && fall >= 0.1 * share * (point.F - fit.primal)) return next;
+      }
+    }
+    Model majorant(parameters_, point.kept, point.side, problem_.T());
     const LinearFit fit =
-        minimise(problem_, penalty, rough(gap / 10), {.W = point.W, .b = point.b}, poll());
-    return at(fit.W, penalty.P(fit.W), fit.b);
+        minimise(problem_, majorant, rough(gap / 10), {.W = point.W, .b = point.b}, poll());
+    return at(fit.W, majorant.P(fit.W), fit.b);
   }
 
-  // A step from `point` led to `next`. Where lambda2 is far above rho such steps are short and alike: the point that Anderson's
-  // acceleration sees from them is taken if it is lower.
+  // A step from `point` led to `next`. The point that Anderson's acceleration sees from such steps is taken if it is lower.
   Point beyond(const Point& point, Point next, Anderson& anderson) const {
     const Index d = problem_.d();
     const auto joined = [d](const Point& x) {
@@ -249,6 +267,11 @@ class Descent {
   }
 
  private:
+  bool is_convex() const {
+    return parameters_.clusters == 0 ||
+           parameters_.clusters >= std::min(problem_.T(), problem_.d());
+  }
+
   LinearSettings rough(double gap_tolerance) const {
     LinearSettings settings = settings_;
     settings.gap_tolerance = gap_tolerance;
