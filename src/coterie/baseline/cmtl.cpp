@@ -26,11 +26,11 @@ void check(const CmtlParameters& p) {
 }
 
 // W = left singular vectors * (singular values) * right ones, through the T x T products of its rows. Descending.
-struct Directions {
+struct Eigenpairs {
   Vector sigma;             // T
   Eigen::MatrixXd vectors;  // T x T, columns
 };
-Directions directions_of(const Matrix& W) {
+Eigenpairs directions_of(const Matrix& W) {
   const Spectrum products = spectrum_of(product(W, W.transpose()));
   return {products.values.reverse().cwiseMax(0).cwiseSqrt(), products.vectors.rowwise().reverse()};
 }
@@ -54,7 +54,7 @@ double CmtlPenalty::value(const Matrix& W) {
   const double T = static_cast<double>(W.rows());
   const double mean = p.centred ? p.mean * T * mean_of(W).squaredNorm() : 0;
   if (directions_ == 0) return p.lambda * mean;
-  const Directions own = directions_of(p.centred ? centred(W) : W);
+  const Eigenpairs own = directions_of(p.centred ? centred(W) : W);
   return p.lambda * (mean + box_norm_squared(own.sigma.head(directions_), box_));
 }
 
@@ -64,7 +64,7 @@ Matrix CmtlPenalty::prox(const Matrix& Z, double step, double) {
   const double mu = 2 * step * p.lambda;
   Matrix W = p.centred ? centred(Z) : Z;
   if (directions_ > 0) {
-    const Directions own = directions_of(W);
+    const Eigenpairs own = directions_of(W);
     const Vector sigma = own.sigma.head(directions_);
     const Vector shrunk = prox_box_norm(sigma, mu, box_);
     Vector factor = Vector::Zero(Z.rows());  // nothing is left in directions of size 0
@@ -157,7 +157,7 @@ PenaltyProof CmtlPenalty::prove(const Matrix& W, const Matrix& Z) {
 
 CmtlPenalty::Relaxed CmtlPenalty::matrix_of_clusters(const Matrix& W) const {
   if (directions_ == 0) return {Vector(0), Matrix(W.rows(), 0)};
-  const Directions own = directions_of(parameters_.centred ? centred(W) : W);
+  const Eigenpairs own = directions_of(parameters_.centred ? centred(W) : W);
   // Below the rounding of their squares, singular values and their directions are noise.
   const Vector sigma = (own.sigma.head(directions_).array() > 1e-7 * W.norm())
                            .select(own.sigma.head(directions_), 0);

@@ -19,11 +19,11 @@ namespace coterie {
 namespace {
 
 // The first k singular vectors of Q. When k is all there are, nothing of Q is penalised: U and V are whole.
-struct Directions {
+struct KeptDirections {
   Matrix U, V;  // T x k, d x k
 };
 
-Directions leading(const Matrix& Q, Index k) {
+KeptDirections leading(const Matrix& Q, Index k) {
   const Index T = Q.rows(), d = Q.cols();
   if (k == 0) return {Matrix(T, 0), Matrix(d, 0)};
   if (k >= std::min(T, d)) return {Matrix::Identity(T, T), Matrix::Identity(d, d)};
@@ -32,7 +32,7 @@ Directions leading(const Matrix& Q, Index k) {
 }
 
 // ||U'Z||^2 for the first k of the directions, of r in all, of a matrix whose singular values are off by at most `off`, docs/methods.md (23).
-// Directions turn by off over the distance to the next singular value. Those of singular values that are hardly apart may be any in the
+// KeptDirections turn by off over the distance to the next singular value. Those of singular values that are hardly apart may be any in the
 // space that they span, so that the sum lies between what the best and the worst of that space would give.
 Rounded along_leading(const Eigen::MatrixXd& directions, const Vector& sigma, double off, Index k,
                       const Eigen::MatrixXd& Z) {
@@ -86,11 +86,11 @@ Matrix row_means(const Matrix& X) { return X.colwise().mean().replicate(X.rows()
 //   ||(I - UU') Q' (I - VV')||^2   is   sum_{i>k} sigma_i(Q')^2   at Q' = Q, with its slope, but below either majorant:
 //
 // this model lets directions turn on both sides. It is no majorant, so its steps are tried before they are taken.
-class Model final : public Penalty {
+class PenaltyModel final : public Penalty {
  public:
   enum class Side { tasks, features, both };
 
-  Model(const CoclusParameters& parameters, const Directions& kept, Side side, Index T)
+  PenaltyModel(const CoclusParameters& parameters, const KeptDirections& kept, Side side, Index T)
       : inverse_centred_(1 / (parameters.lambda1 + parameters.ridge / 2)),
         inverse_free_(2 / parameters.ridge) {
     const double inverse_rest = 1 / (parameters.lambda2 + parameters.ridge / 2);
@@ -155,12 +155,12 @@ class Model final : public Penalty {
   Matrix V_;                               // empty: all is outside
   Spectrum outside_, inside_;              // of S
 };
-using Side = Model::Side;
+using Side = PenaltyModel::Side;
 
-struct Point {
+struct CoclusPoint {
   Matrix W, P, Q;  // Q = W - P
   Vector b;
-  Directions kept{};
+  KeptDirections kept{};
   double F = 0, gap = 0;    // gap relative to F
   Side side = Side::tasks;  // of the majorant that goes further down
 };
@@ -183,19 +183,19 @@ class Descent {
   }
 
   // The optimum when `k` directions of Q are free, k = 0 or all of them.
-  Point end(Index k) {
+  CoclusPoint end(Index k) {
     CoclusParameters convex = parameters_;
     convex.clusters = k;
-    Model penalty(convex, leading(Matrix::Zero(problem_.T(), problem_.d()), k), Side::tasks,
-                  problem_.T());
+    PenaltyModel penalty(convex, leading(Matrix::Zero(problem_.T(), problem_.d()), k), Side::tasks,
+                         problem_.T());
     const LinearFit fit =
         minimise(problem_, penalty, rough(std::max(1e-2, settings_.gap_tolerance)), {}, poll());
     return at(fit.W, penalty.P(fit.W), fit.b);
   }
 
-  Point at(Matrix W, Matrix P, Vector b) const {
+  CoclusPoint at(Matrix W, Matrix P, Vector b) const {
     const auto [k, lambda1, lambda2, ridge, seed] = parameters_;
-    Point point{.W = std::move(W), .P = std::move(P), .Q = {}, .b = std::move(b)};
+    CoclusPoint point{.W = std::move(W), .P = std::move(P), .Q = {}, .b = std::move(b)};
     point.Q = point.W - point.P;
     point.kept = leading(point.Q, k);
     const auto& [U, V] = point.kept;
@@ -218,7 +218,7 @@ class Descent {
     return point;
   }
 
-  LinearProof prove(const Point& point) const {
+  LinearProof prove(const CoclusPoint& point) const {
     return prove_linear(
         problem_,
         [&](const Matrix& Z) {
@@ -230,38 +230,38 @@ class Descent {
   // To where the tangent model is lower, if F falls by a tenth of that at least, or part of the way. Majorants would turn the directions
   // by rho / lambda2 only. Else majorise, minimise: the convex problem is solved to a tenth of the gap, so that each step takes nine
   // tenths of what it can take.
-  Point step(const Point& point) {
+  CoclusPoint step(const CoclusPoint& point) {
     const double gap = std::max(point.gap, settings_.gap_tolerance / 2);
     if (!is_convex()) {
       LinearSettings few = rough(gap / 10);
       few.max_steps = std::min<Index>(few.max_steps, 4);  // the model is soon out of date
-      Model model(parameters_, point.kept, Side::both, problem_.T());
+      PenaltyModel model(parameters_, point.kept, Side::both, problem_.T());
       const LinearFit fit = minimise(problem_, model, few, {.W = point.W, .b = point.b}, poll());
       const Matrix P = model.P(fit.W);
       for (double share = 1; share > 0.1 && !stopped; share /= 2) {
         const Matrix W = point.W + share * (fit.W - point.W);
-        Point next = at(W, point.P + share * (P - point.P),
-                        best_biases(problem_, W, fit.b, settings_.threads));
+        CoclusPoint next = at(W, point.P + share * (P - point.P),
+                              best_biases(problem_, W, fit.b, settings_.threads));
         const double fall = point.F - next.F;
         if (fall > 0 && fall >= 0.1 * share * (point.F - fit.primal)) return next;
       }
     }
-    Model majorant(parameters_, point.kept, point.side, problem_.T());
+    PenaltyModel majorant(parameters_, point.kept, point.side, problem_.T());
     const LinearFit fit =
         minimise(problem_, majorant, rough(gap / 10), {.W = point.W, .b = point.b}, poll());
     return at(fit.W, majorant.P(fit.W), fit.b);
   }
 
   // A step from `point` led to `next`. The point that Anderson's acceleration sees from such steps is taken if it is lower.
-  Point beyond(const Point& point, Point next, Anderson& anderson) const {
+  CoclusPoint beyond(const CoclusPoint& point, CoclusPoint next, Anderson& anderson) const {
     const Index d = problem_.d();
-    const auto joined = [d](const Point& x) {
+    const auto joined = [d](const CoclusPoint& x) {
       Matrix both(x.W.rows(), 2 * d);
       both << x.W, x.P;
       return both;
     };
     const Matrix far = anderson.next(joined(point), joined(next)), W = far.leftCols(d);
-    const Point faster =
+    const CoclusPoint faster =
         at(W, far.rightCols(d), best_biases(problem_, W, next.b, settings_.threads));
     return faster.F < next.F ? faster : next;
   }
@@ -356,12 +356,12 @@ void check(const CoclusParameters& p) {
 
 // Where a descent ended.
 struct Landing {
-  Point point;
+  CoclusPoint point;
   Status status = Status::converged;
   Index steps = 0;
 };
 
-Landing descend(Descent& descent, Point now, const LinearSettings& settings, Index part,
+Landing descend(Descent& descent, CoclusPoint now, const LinearSettings& settings, Index part,
                 Index parts) {
   Status status = Status::converged;
   Index step = 0;
@@ -382,7 +382,7 @@ Landing descend(Descent& descent, Point now, const LinearSettings& settings, Ind
       if (++misled > 3 || !(proof.error < target)) break;
     }
     if (step == settings.max_steps) return {std::move(now), Status::step_limit, step};
-    Point next = descent.step(now);
+    CoclusPoint next = descent.step(now);
     if (!(next.F < now.F))  // rounding
       return {std::move(now), descent.stopped ? Status::stopped : Status::stalled, step};
     now = descent.beyond(now, std::move(next), anderson);
@@ -441,7 +441,7 @@ LinearFit fit_coclus(const LinearProblem& problem, const CoclusParameters& param
   Descent descent(problem, parameters, settings, progress, descents);
 
   LinearFit fit;
-  Point best;
+  CoclusPoint best;
   double lowest = std::numeric_limits<double>::infinity();
   fit.claim = Claim::stationary;
   fit.status = Status::converged;

@@ -55,9 +55,6 @@ Index first_largest(ConstVectorRef left) {
   return p;
 }
 
-constexpr double u = std::numeric_limits<double>::epsilon() / 2;
-constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
-
 // |L^-1|, no entry too small by more than its part `safety`.
 struct Inverse {
   Matrix size;
@@ -67,7 +64,7 @@ struct Inverse {
 Inverse inverse_of(const Matrix& L) {
   Matrix inverse = Matrix::Identity(L.rows(), L.rows());
   L.triangularView<Eigen::Lower>().solveInPlace(inverse);
-  const double off = static_cast<double>(L.rows()) * u * L.norm() * inverse.norm();
+  const double off = static_cast<double>(L.rows()) * unit_roundoff * L.norm() * inverse.norm();
   return {inverse.cwiseAbs(), off < 0.5 ? 1 / (1 - off) : 1e30};
 }
 
@@ -111,7 +108,8 @@ void map_rows(const Matrix& X, const std::vector<Index>& rows, const std::vector
       const double length = std::sqrt(static_cast<double>(squares));
       const double root = std::sqrt(static_cast<double>(mean(rows[i], rows[i], own)));
       mapped.error[i] =
-          u_long * h * (of_value * root + static_cast<double>(r + 4) * length) + u * length;
+          long_roundoff * h * (of_value * root + static_cast<double>(r + 4) * length) +
+          unit_roundoff * length;
     }
   });
 }
@@ -199,7 +197,7 @@ Vector coefficients_of(const FeatureMap& map, ConstVectorRef w) {
 // Substitution solves (L + D)'a = w with |D| <= (r + 2) u_long |L|, and rounding adds u |a|; |a| <= |L^-T| |w|.
 Matrix weight_error_of(const FeatureMap& map) {
   const Inverse inverse = inverse_of(map.L);
-  const double of_a = u + static_cast<double>(map.rank() + 2) * u_long;
+  const double of_a = unit_roundoff + static_cast<double>(map.rank() + 2) * long_roundoff;
   return 1.1 * inverse.safety * of_a * (map.L.cwiseAbs().transpose() * inverse.size.transpose());
 }
 

@@ -155,13 +155,13 @@ class Search {
 };
 
 // Where a start ends, and the best that it has seen.
-struct End {
+struct SearchEnd {
   std::vector<Index> group;
   double loss = std::numeric_limits<double>::infinity();
 };
 
-End alternate(Search& search, std::vector<Index> group, const KeepGoing& keep_going) {
-  End best;
+SearchEnd alternate(Search& search, std::vector<Index> group, const KeepGoing& keep_going) {
+  SearchEnd best;
   std::vector<std::vector<Index>> seen;
   for (Index round = 0; round < kMostRounds; ++round) {
     ask(keep_going);
@@ -190,7 +190,7 @@ FoundGroups find_groups(const PooledSamples& pool, const Vector& theta, double C
   const SingleThreadedBlas guard;
   Search search(pool, theta, C, how, threads);
   const Index starts = how.clusters == 1 || search.T() == 1 ? 1 : how.restarts;
-  std::vector<End> ends;
+  std::vector<SearchEnd> ends;
   try {
     while (std::ssize(ends) < starts)
       ends.push_back(alternate(search, search.random_groups(), keep_going));
@@ -198,12 +198,12 @@ FoundGroups find_groups(const PooledSamples& pool, const Vector& theta, double C
   }
   FoundGroups out{groups_of(std::vector<Index>(pool.sizes.size(), 0))};
   if (ends.empty()) return out;
-  const End& best = *std::ranges::min_element(ends, {}, &End::loss);
+  const SearchEnd& best = *std::ranges::min_element(ends, {}, &SearchEnd::loss);
   out.groups = groups_of(best.group);
   out.loss = best.loss;
   out.starts = std::ssize(ends);
-  out.agreeing =
-      std::ranges::count(ends, out.groups, [](const End& end) { return groups_of(end.group); });
+  out.agreeing = std::ranges::count(ends, out.groups,
+                                    [](const SearchEnd& end) { return groups_of(end.group); });
   return out;
 }
 

@@ -16,12 +16,12 @@ namespace coterie {
 
 namespace {
 
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double spacing = std::numeric_limits<double>::epsilon();
 
 std::size_t at(Index t) { return static_cast<std::size_t>(t); }
 
 // Margins and losses at (W, b). The biases are always those that are best for W, so every task's pulls balance: sum_i c_i s_i y_i = 0.
-struct Point {
+struct LinearPoint {
   Matrix W;
   Vector b;
   std::vector<Vector> margin;  // [task]
@@ -53,7 +53,7 @@ double best_bias_change(const LinearProblem& problem, Index t, const Vector& mar
       size += std::abs(pull);
       curvature += c[i] * loss_curvature(problem.loss, m);
     }
-    if (std::abs(slope) <= 4 * epsilon * size) break;
+    if (std::abs(slope) <= 4 * spacing * size) break;
     (slope > 0 ? high : low) = change;
     const double reach = 2 * (1 + std::abs(change));
     double next = curvature > 0 ? change - slope / curvature : slope > 0 ? -unbounded : unbounded;
@@ -65,8 +65,9 @@ double best_bias_change(const LinearProblem& problem, Index t, const Vector& mar
   return change;
 }
 
-Point point_at(const LinearProblem& problem, Penalty& penalty, Matrix W, Vector b, int threads) {
-  Point point{std::move(W), std::move(b), {}, Vector(problem.T()), 0};
+LinearPoint point_at(const LinearProblem& problem, Penalty& penalty, Matrix W, Vector b,
+                     int threads) {
+  LinearPoint point{std::move(W), std::move(b), {}, Vector(problem.T()), 0};
   point.margin.resize(problem.X.size());
   parallel_for(problem.T(), threads, [&](Index t) {
     const Vector& y = problem.y[at(t)];
@@ -163,7 +164,7 @@ struct Quadratic {
   }
 };
 
-Quadratic quadratic_of(const LinearProblem& problem, Index t, const Point& point,
+Quadratic quadratic_of(const LinearProblem& problem, Index t, const LinearPoint& point,
                        const Vector& gradient, const KeepGoing& keep_going) {
   const Matrix& X = problem.X[at(t)];
   const Index n = X.rows();
@@ -214,8 +215,9 @@ struct ModelOptimum {
 // The same where R is quadratic, by conjugate gradients on  A'A W + grad R(W) = p,  preconditioned by A'A + rho I with rho amid the
 // curvatures of R: curvatures of q, however far apart, do not matter.
 ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalty,
-                                      const Point& from, const Matrix& gradient, double target,
-                                      double slack, int threads, const KeepGoing& keep_going) {
+                                      const LinearPoint& from, const Matrix& gradient,
+                                      double target, double slack, int threads,
+                                      const KeepGoing& keep_going) {
   constexpr Index limit = 2000, every = 5;
   const Index T = gradient.rows();
   const Penalty::Spread spread = *penalty.quadratic();
@@ -249,7 +251,7 @@ ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalt
       next = by_task(residual, divided);
     }
     const double size_before = std::exchange(size, residual.cwiseProduct(next).sum());
-    const bool last = !moves || iteration == limit || !(size > epsilon * epsilon * first);
+    const bool last = !moves || iteration == limit || !(size > spacing * spacing * first);
     if (iteration % every == 0 || last) {
       const Matrix slope = gradient + by_task(step, times);
       optimum.W = from.W + step;
@@ -264,7 +266,7 @@ ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalt
   }
 }
 
-ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const Point& from,
+ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const LinearPoint& from,
                             const Matrix& gradient, double target, double slack, int threads,
                             const KeepGoing& keep_going) {
   if (penalty.quadratic())
@@ -293,7 +295,7 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
     const Matrix Z = penalty.prox(2 * X - V, 1 / rho, accuracy);
     const Matrix residual = Z - X;
     const double length = residual.norm(), size = Z.norm();
-    const bool last = iteration == limit || length <= 4 * epsilon * size;
+    const bool last = iteration == limit || length <= 4 * spacing * size;
     if (length > shortest && plain.size() > 0 && !last) {
       anderson.forget();
       V = std::exchange(plain, {});
@@ -329,9 +331,10 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const P
 }
 
 // The first of the points  from + W-step, half of it, a quarter, ..  that lowers the objective enough; nothing when none does.
-std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty, const Point& from,
-                                 const Matrix& gradient, const std::vector<Quadratic>& q,
-                                 const ModelOptimum& optimum, int threads) {
+std::optional<LinearPoint> line_search(const LinearProblem& problem, Penalty& penalty,
+                                       const LinearPoint& from, const Matrix& gradient,
+                                       const std::vector<Quadratic>& q, const ModelOptimum& optimum,
+                                       int threads) {
   const Index T = problem.T();
   const Matrix step = optimum.W - from.W;
   Vector b_step(T);
@@ -350,7 +353,7 @@ std::optional<Point> line_search(const LinearProblem& problem, Penalty& penalty,
       loss[t] = task_loss(problem, t, from.margin[at(t)] + share * margin_step[at(t)]);
     });
     const double penalty_there = share == 1 ? optimum.penalty : penalty.value(W);
-    const double rounding = 4 * epsilon * std::abs(primal);
+    const double rounding = 4 * spacing * std::abs(primal);
     if (loss.sum() + penalty_there <= primal + 1e-4 * share * slope + rounding)
       return point_at(problem, penalty, W, from.b + share * b_step, threads);
   }
@@ -393,15 +396,15 @@ class LinearLoop {
   double slack_at(double primal) const { return 0.01 * settings_.gap_tolerance * primal; }
 
   // Zero, or the start where that is better.
-  Point first_point(const LinearStart& start) const {
+  LinearPoint first_point(const LinearStart& start) const {
     const Index T = problem_.T();
     const Index d = problem_.d();
-    Point point =
+    LinearPoint point =
         point_at(problem_, penalty_, Matrix::Zero(T, d), Vector::Zero(T), settings_.threads);
     if (start.W.size() == 0) return point;
     assert(start.W.rows() == T && start.W.cols() == d);
     const Vector b = start.b.size() == T ? start.b : Vector(Vector::Zero(T));
-    Point other = point_at(problem_, penalty_, start.W, b, settings_.threads);
+    LinearPoint other = point_at(problem_, penalty_, start.W, b, settings_.threads);
     return other.primal() < point.primal() ? other : point;
   }
 
@@ -458,7 +461,7 @@ class LinearLoop {
     const ModelOptimum optimum =
         minimise_model(q, penalty_, point_, gradient, target * best_primal_, slack_at(best_primal_),
                        settings_.threads, keep_going);
-    std::optional<Point> next =
+    std::optional<LinearPoint> next =
         line_search(problem_, penalty_, point_, gradient, q, optimum, settings_.threads);
     if (next) point_ = std::move(*next);
     return next.has_value();
@@ -486,8 +489,9 @@ class LinearLoop {
   const LinearSettings& settings_;
   const ProgressCallback& progress_;
   std::mutex one_at_a_time_;
-  Point point_;
-  Point best_;  // the last one that was better than those before, by its objective or by its gap
+  LinearPoint point_;
+  LinearPoint
+      best_;  // the last one that was better than those before, by its objective or by its gap
   double best_primal_ = 0, best_dual_ = 0, best_gap_ = 0;
   LinearFit fit_;
   LinearProof proof_;

@@ -11,12 +11,11 @@ namespace coterie {
 namespace {
 
 constexpr double kNegligible = 0.05;  // of the gap that is asked for
-constexpr double u = unit_roundoff;
 
 template <typename Real>
 constexpr double roundoff = static_cast<double>(std::numeric_limits<Real>::epsilon()) / 2;
 
-std::size_t at(Index t) { return static_cast<std::size_t>(t); }
+std::size_t place(Index t) { return static_cast<std::size_t>(t); }
 
 // Loss and pull at a margin that is off by at most e, (19).
 template <typename Real>
@@ -96,16 +95,16 @@ template <typename Real>
 void balance(const LinearProblem& problem, Index t, std::vector<Real>& s,
              std::vector<double>& rho) {
   constexpr double v = roundoff<Real>;
-  const Vector& y = problem.y[at(t)];
-  const Vector& c = problem.c[at(t)];
+  const Vector& y = problem.y[place(t)];
+  const Vector& c = problem.c[place(t)];
   const double n = static_cast<double>(y.size());
   Real sum[2] = {0, 0};
   double size[2] = {0, 0}, off[2] = {0, 0}, all = 0;
   for (Index i = 0; i < y.size(); ++i) {
     const int side = y[i] > 0;
-    sum[side] += c[i] * s[at(i)];
-    size[side] += c[i] * static_cast<double>(std::abs(s[at(i)]));
-    off[side] += c[i] * rho[at(i)];
+    sum[side] += c[i] * s[place(i)];
+    size[side] += c[i] * static_cast<double>(std::abs(s[place(i)]));
+    off[side] += c[i] * rho[place(i)];
     all += c[i];
   }
   for (const int side : {0, 1}) off[side] += (n + 4) * v * size[side];
@@ -116,8 +115,9 @@ void balance(const LinearProblem& problem, Index t, std::vector<Real>& s,
     const double mean_error =
         (off[0] + off[1]) / all + (n + 4) * v * static_cast<double>(std::abs(mean));
     for (Index i = 0; i < y.size(); ++i) {
-      rho[at(i)] += mean_error + 2 * v * static_cast<double>(std::abs(s[at(i)]) + std::abs(mean));
-      s[at(i)] -= mean * y[i];
+      rho[place(i)] +=
+          mean_error + 2 * v * static_cast<double>(std::abs(s[place(i)]) + std::abs(mean));
+      s[place(i)] -= mean * y[i];
     }
     return;
   }
@@ -131,9 +131,9 @@ void balance(const LinearProblem& problem, Index t, std::vector<Real>& s,
           weight > 2 * off[side] ? std::min(1.0, 2 * (off[1 - side] + f * off[side]) / weight) : 1;
     for (Index i = 0; i < y.size(); ++i) {
       if ((y[i] > 0) != (side == 1)) continue;
-      const double pull = static_cast<double>(s[at(i)]);
-      rho[at(i)] = f * rho[at(i)] + (pull + rho[at(i)]) * f_error + 3 * v * f * pull;
-      s[at(i)] *= factor;
+      const double pull = static_cast<double>(s[place(i)]);
+      rho[place(i)] = f * rho[place(i)] + (pull + rho[place(i)]) * f_error + 3 * v * f * pull;
+      s[place(i)] *= factor;
     }
   }
 }
@@ -142,16 +142,16 @@ template <typename Real>
 TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, double b, Matrix& Z) {
   using Row = Eigen::Matrix<Real, 1, Eigen::Dynamic>;
   constexpr double v = roundoff<Real>;
-  const Matrix& X = problem.X[at(t)];
-  const Vector& y = problem.y[at(t)];
-  const Vector& c = problem.c[at(t)];
+  const Matrix& X = problem.X[place(t)];
+  const Vector& y = problem.y[place(t)];
+  const Vector& c = problem.c[place(t)];
   const double n = static_cast<double>(y.size()), d = static_cast<double>(X.cols());
   const Row w = W.row(t).template cast<Real>();
   const Eigen::RowVectorXd w_size = W.row(t).cwiseAbs(), w_off = weight_error(problem, W, t);
   const double w_length = w_size.norm() + w_off.norm();
   const Vector x_off =
-      problem.X_error.empty() ? Vector(Vector::Zero(y.size())) : problem.X_error[at(t)];
-  std::vector<Real> s(at(y.size()));
+      problem.X_error.empty() ? Vector(Vector::Zero(y.size())) : problem.X_error[place(t)];
+  std::vector<Real> s(place(y.size()));
   std::vector<double> rho(s.size());
   TaskPart part;
   Real primal = 0, dual = 0;
@@ -162,30 +162,31 @@ TaskPart prove_task(const LinearProblem& problem, Index t, const Matrix& W, doub
     const LossAt<Real> here = loss_at<Real>(problem.loss, m, e);
     primal += c[i] * here.value;
     part.primal_error += c[i] * here.value_error;
-    s[at(i)] = here.pull;
-    rho[at(i)] = here.pull_error;
+    s[place(i)] = here.pull;
+    rho[place(i)] = here.pull_error;
   }
   part.primal = static_cast<double>(primal);
-  part.primal_error += ((n + 4) * v + u) * part.primal;
+  part.primal_error += ((n + 4) * v + unit_roundoff) * part.primal;
 
   balance(problem, t, s, rho);
   Row z = Row::Zero(X.cols());
   Eigen::RowVectorXd z_error = Eigen::RowVectorXd::Zero(X.cols());
   double terms = 0, from_features = 0;
   for (Index i = 0; i < y.size(); ++i) {
-    const ConjugateAt<Real> here = conjugate_at<Real>(problem.loss, s[at(i)], rho[at(i)]);
+    const ConjugateAt<Real> here = conjugate_at<Real>(problem.loss, s[place(i)], rho[place(i)]);
     dual -= c[i] * here.value;
     terms += c[i] * static_cast<double>(std::abs(here.value));
     part.dual_error += c[i] * here.error;
-    const double pull = static_cast<double>(std::abs(s[at(i)]));
-    z += (c[i] * s[at(i)] * y[i]) * X.row(i).template cast<Real>();
-    z_error += (c[i] * (rho[at(i)] + (n + 4) * v * pull)) * X.row(i).cwiseAbs();
-    from_features += c[i] * (pull + rho[at(i)]) * x_off[i];
+    const double pull = static_cast<double>(std::abs(s[place(i)]));
+    z += (c[i] * s[place(i)] * y[i]) * X.row(i).template cast<Real>();
+    z_error += (c[i] * (rho[place(i)] + (n + 4) * v * pull)) * X.row(i).cwiseAbs();
+    from_features += c[i] * (pull + rho[place(i)]) * x_off[i];
   }
   part.dual = static_cast<double>(dual);
-  part.dual_error += (n + 4) * v * terms + u * std::abs(part.dual);
+  part.dual_error += (n + 4) * v * terms + unit_roundoff * std::abs(part.dual);
   Z.row(t) = z.template cast<double>();
-  part.Z_error = std::pow((z_error + u * Z.row(t).cwiseAbs()).norm() + from_features, 2);
+  part.Z_error =
+      std::pow((z_error + unit_roundoff * Z.row(t).cwiseAbs()).norm() + from_features, 2);
   return part;
 }
 
@@ -194,14 +195,14 @@ LinearProof prove_in(const LinearProblem& problem, const PenaltyAt& penalty, con
                      const Vector& b, int threads) {
   const Index T = problem.T();
   Matrix Z(T, problem.d());
-  std::vector<TaskPart> parts(at(T));
+  std::vector<TaskPart> parts(place(T));
   parallel_for(T, threads,
-               [&](Index t) { parts[at(t)] = prove_task<Real>(problem, t, W, b[t], Z); });
+               [&](Index t) { parts[place(t)] = prove_task<Real>(problem, t, W, b[t], Z); });
   LinearProof proof;
   proof.task_objective.resize(T);
   double losses = 0, dual = 0, terms = 0, Z_error = 0;
   for (Index t = 0; t < T; ++t) {  // in task order, whatever the threads
-    const TaskPart& part = parts[at(t)];
+    const TaskPart& part = parts[place(t)];
     proof.task_objective[t] = part.primal;
     losses += part.primal;
     dual += part.dual;
@@ -217,7 +218,7 @@ LinearProof prove_in(const LinearProblem& problem, const PenaltyAt& penalty, con
                  change_of_square(charge.value.value, std::sqrt(charge.W_reach) * W_off) +
                  charge.W_slope * W_off +
                  change_of_square(charge.conjugate.value, std::sqrt(charge.reach * Z_error)) +
-                 static_cast<double>(T + 4) * u *
+                 static_cast<double>(T + 4) * unit_roundoff *
                      (terms + charge.value.value + std::abs(charge.conjugate.value));
   return proof;
 }
@@ -236,7 +237,7 @@ double relative(double amount, double primal) {
 }
 
 double error_of_singular_values(Index rows, Index columns, double norm) {
-  return 4 * static_cast<double>(rows + columns + 4) * u * norm;
+  return 4 * static_cast<double>(rows + columns + 4) * unit_roundoff * norm;
 }
 
 LinearProof prove_linear(const LinearProblem& problem, const PenaltyAt& penalty, const Matrix& W,

@@ -31,8 +31,7 @@ LinearProof prove_linear(const LinearProblem& problem, const PenaltyAt& penalty,
 // Length of what the weights of a model may differ from W by, 0 where it holds them as they are.
 double weight_error(const LinearProblem& problem, const Matrix& W);
 
-// For penalties. u = 2^-53; singular values of a rows x columns matrix of this size are off by at most so much.
-inline constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+// For penalties. Singular values of a rows x columns matrix of this size are off by at most so much.
 double error_of_singular_values(Index rows, Index columns, double norm);
 
 // Of the square of a norm, f = N^2, whose argument moves by `distance` in terms of N.

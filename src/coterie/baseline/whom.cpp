@@ -231,10 +231,10 @@ void check(const WhomParameters& p) {
     throw InputError(fmt::format("restarts is {}; it must be a whole number >= 1.", p.restarts));
 }
 
-class Search {
+class WhomSearch {
  public:
-  Search(const LinearProblem& problem, const WhomParameters& parameters,
-         const LinearSettings& settings, const ProgressCallback& progress, Index parts)
+  WhomSearch(const LinearProblem& problem, const WhomParameters& parameters,
+             const LinearSettings& settings, const ProgressCallback& progress, Index parts)
       : problem_(problem),
         lambda_(parameters.lambda),
         G_(std::min(parameters.clusters, problem.T())),
@@ -391,15 +391,15 @@ class Search {
 };
 
 // Where one of several descents ended.
-struct End {
+struct WhomEnd {
   LinearFit fit;
   Index part;
 };
 
 // From the groups given, from those of k-means, from merged single tasks, and then from random ones.
-std::vector<End> descend_often(Search& search, const WhomParameters& parameters,
-                               const LinearStart& start, const LinearStart& single, Index G,
-                               double tolerance) {
+std::vector<WhomEnd> descend_often(WhomSearch& search, const WhomParameters& parameters,
+                                   const LinearStart& start, const LinearStart& single, Index G,
+                                   double tolerance) {
   Random random(static_cast<std::uint64_t>(parameters.seed));
   const SetFunction h = squared_trace_norm(single.W);
   const auto first_groups = [&](Index recipe) -> Groups {
@@ -415,7 +415,7 @@ std::vector<End> descend_often(Search& search, const WhomParameters& parameters,
     }
   };
   const LinearStart given{.W = start.W, .b = start.b};
-  std::vector<End> ends;
+  std::vector<WhomEnd> ends;
   for (Index part = 0; part < parameters.restarts && !search.stopped(); ++part) {
     search.part = part;
     const Index recipe = part + (start.clusters.empty() ? 1 : 0);
@@ -431,7 +431,7 @@ std::vector<End> descend_often(Search& search, const WhomParameters& parameters,
 }
 
 // The best as exactly as it was asked for, with the rounding of its gap.
-LinearFit finish(Search& search, End end, double tolerance) {
+LinearFit finish(WhomSearch& search, WhomEnd end, double tolerance) {
   auto& [best, part] = end;
   if (!search.stopped()) {
     search.part = part;
@@ -464,7 +464,7 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   const LinearStart given{.W = start.W, .b = start.b};
 
   if (G == 1 || G == T) {  // nothing to search
-    Search search(problem, parameters, settings, progress, 1);
+    WhomSearch search(problem, parameters, settings, progress, 1);
     search.bounded = true;
     LinearFit fit =
         search.solve(G == 1 ? together : singletons_of(T), settings.gap_tolerance, given);
@@ -475,10 +475,10 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
   constexpr double rough = 1e-4;  // while groups are compared
   constexpr Index trials_per_task = 5;
   const double tolerance = std::max(rough, settings.gap_tolerance);
-  Search search(problem, parameters, settings, progress, parameters.restarts);
+  WhomSearch search(problem, parameters, settings, progress, parameters.restarts);
   // The weights of single tasks: much is to be learnt from them, and any descent may begin there.
   const LinearStart single = search.weights(singletons_of(T), given);
-  std::vector<End> ends = descend_often(search, parameters, start, single, G, tolerance);
+  std::vector<WhomEnd> ends = descend_often(search, parameters, start, single, G, tolerance);
   if (ends.empty()) {  // stopped, or rounding led round in a circle
     search.bounded = true;
     LinearFit fit = search.solve(together, settings.gap_tolerance, single);
@@ -486,14 +486,16 @@ LinearFit fit_whom(const LinearProblem& problem, const WhomParameters& parameter
     if (search.stopped()) fit.status = Status::stopped;
     return fit;
   }
-  const auto better = [](const End& a, const End& b) { return a.fit.primal < b.fit.primal; };
+  const auto better = [](const WhomEnd& a, const WhomEnd& b) {
+    return a.fit.primal < b.fit.primal;
+  };
   std::stable_sort(ends.begin(), ends.end(), better);
   Index trials = trials_per_task * T;
-  for (End& end : ends) {
+  for (WhomEnd& end : ends) {
     search.part = end.part;
     end.fit = search.try_moves(std::move(end.fit), tolerance, trials);
   }
-  End& best = *std::min_element(ends.begin(), ends.end(), better);
+  WhomEnd& best = *std::min_element(ends.begin(), ends.end(), better);
   return finish(search, std::move(best), settings.gap_tolerance);
 }
 

@@ -17,15 +17,15 @@ namespace coterie {
 
 namespace {
 
-constexpr Index strip = 256;  // samples whose kernel values are in memory at a time
+constexpr Index strip_samples = 256;  // samples whose kernel values are in memory at a time
 
 // f(x) - b at all samples of a task.
 Vector centred_decisions(const TaskGrams& grams, const KernelExpansion& f, const Vector& beta) {
   std::vector<Index> all(static_cast<std::size_t>(grams.n()));
   std::iota(all.begin(), all.end(), Index{0});
   Vector values(grams.n());
-  for (Index top = 0; top < grams.n(); top += strip) {
-    const Index count = std::min(strip, grams.n() - top);
+  for (Index top = 0; top < grams.n(); top += strip_samples) {
+    const Index count = std::min(strip_samples, grams.n() - top);
     values.segment(top, count) = cross_decisions(
         grams,
         std::span(all).subspan(static_cast<std::size_t>(top), static_cast<std::size_t>(count)),

@@ -24,15 +24,15 @@ constexpr double kSvmTolerance = 1e-6;    // relative gap; labels need no more
 constexpr double kThetaTolerance = 1e-7;  // gap of (*), relative to the largest q
 constexpr double kScoredC = 1;            // of the script's scores
 
-struct Scores {
+struct PublishedScores {
   double validation = undefined, test = undefined;
 };
 
 // A task at given weights.
 struct TaskAt {
   Vector q;
-  Scores plain, chosen;        // by the SVM at C = 1, and at the C that validation rows choose
-  double largest = undefined;  // test score of any C
+  PublishedScores plain, chosen;  // by the SVM at C = 1, and at the C that validation rows choose
+  double largest = undefined;     // test score of any C
 };
 
 bool better(double a, double b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
@@ -95,7 +95,7 @@ class IteratedTask {
       const SvmResult svm = svm_.solve(start, {.gap_tolerance = kSvmTolerance});
       const Vector beta = y_.cwiseProduct(svm.alpha);
       const Vector f = (K * beta).array() + svm.bias;
-      const Scores scores = {
+      const PublishedScores scores = {
           score_of(score_, f.head(validation_.y.size()), validation_.y),
           score_of(score_, f.tail(test_.y.size()), test_.y),
       };
@@ -275,7 +275,7 @@ struct Pick {
 using Runs = std::map<double, std::vector<Iterate>>;
 
 // The SVMs that scores are of: TaskAt::plain or TaskAt::chosen.
-using Rule = Scores TaskAt::*;
+using Rule = PublishedScores TaskAt::*;
 double validation_score(const Iterate& iterate, Rule rule) {
   return mean_over_tasks(iterate, [rule](const TaskAt& task) { return (task.*rule).validation; });
 }

@@ -14,14 +14,14 @@ namespace {
 using Names = std::vector<std::string>;
 
 // Test scores of a method on a data set at a share, by repetition.
-using Scores = std::map<Index, double>;
+using ScoresByRepetition = std::map<Index, double>;
 
 // A data set at a share.
 struct Panel {
   std::string dataset;
   Score score = Score::accuracy;
   std::set<std::string> planned = {};  // methods with cells here
-  std::map<std::string, Scores> methods = {};
+  std::map<std::string, ScoresByRepetition> methods = {};
   double test_train_ratio = 0;
 };
 

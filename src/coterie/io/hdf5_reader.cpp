@@ -72,7 +72,8 @@ class Cursor {
   std::string_view left_;
 };
 
-using Header = std::vector<std::pair<std::uint8_t, std::string_view>>;  // type and body of messages
+using Messages =
+    std::vector<std::pair<std::uint8_t, std::string_view>>;  // type and body of messages
 
 }  // namespace
 
@@ -99,11 +100,11 @@ class Hdf5Parser {
   };
 
   // The datasets of a group, and of the groups within it: a model may hold models.
-  void read_group(const std::string& path, const Header& group, int depth,
+  void read_group(const std::string& path, const Messages& group, int depth,
                   Contents& contents) const {
     for (const auto& [name, address] : links(group)) {
       require(++contents.objects <= kMostObjects, "too many objects");  // links may go in circles
-      const Header member = header(address);
+      const Messages member = header(address);
       if (std::ranges::any_of(member,
                               [](const auto& message) { return message.first == kLinkInfo; })) {
         require(depth < kDeepest, "groups within groups within groups");
@@ -135,7 +136,7 @@ class Hdf5Parser {
   }
 
   // Messages of an object header of version 2, which may go on in other blocks.
-  Header header(std::uint64_t address) const {
+  Messages header(std::uint64_t address) const {
     Cursor cursor = at(address);
     require(cursor.take(5) == "OHDR\x02"sv, "an unknown object header");
     const std::uint64_t flags = cursor.number(1);  // 0 to 3: nothing but the width of the length
@@ -143,7 +144,7 @@ class Hdf5Parser {
     const std::uint64_t length = cursor.number(std::size_t{1} << flags);
     require(length <= kLargestHeader, "too large an object header");
     std::vector<std::string_view> blocks = {cursor.take(length)};
-    Header messages;
+    Messages messages;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       Cursor block(blocks[b]);
       while (block.left() >= 4) {
@@ -172,7 +173,7 @@ class Hdf5Parser {
   }
 
   // Names and addresses of a group's members; names are all different.
-  std::map<std::string, std::uint64_t> links(const Header& messages) const {
+  std::map<std::string, std::uint64_t> links(const Messages& messages) const {
     std::map<std::string, std::uint64_t> members;
     for (const auto& [type, body] : messages) {
       Cursor cursor(body);
@@ -192,7 +193,7 @@ class Hdf5Parser {
     return members;
   }
 
-  Array array(const Header& messages) const {
+  Array array(const Messages& messages) const {
     std::map<std::uint8_t, std::string_view> bodies;
     for (const auto& [type, body] : messages) {
       require(type == kDataspace || type == kDatatype || type == kFillValue || type == kLayout,

@@ -17,21 +17,21 @@ using detail::IdxType;
 constexpr const IdxType *ubyte = &detail::idx_types[0], *int32 = &detail::idx_types[3],
                         *float64 = &detail::idx_types[5];
 
-void append(std::string& bytes, std::uint64_t bits, std::size_t size) {
+void append_high_first(std::string& bytes, std::uint64_t bits, std::size_t size) {
   for (std::size_t k = size; k-- > 0;) bytes += static_cast<char>(bits >> (8 * k) & 0xff);
 }
 
 // Values of one of the three types above.
-void append(std::string& bytes, double value, const IdxType& type) {
-  if (&type == float64) return append(bytes, std::bit_cast<std::uint64_t>(value), 8);
-  append(bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)), type.size);
+void append_high_first(std::string& bytes, double value, const IdxType& type) {
+  if (&type == float64) return append_high_first(bytes, std::bit_cast<std::uint64_t>(value), 8);
+  append_high_first(bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)), type.size);
 }
 
-std::string header(const IdxType& type, const std::vector<Index>& shape) {
+std::string idx_header(const IdxType& type, const std::vector<Index>& shape) {
   std::string bytes(2, '\0');
   bytes += static_cast<char>(type.code);
   bytes += static_cast<char>(shape.size());
-  for (const Index n : shape) append(bytes, static_cast<std::uint64_t>(n), 4);
+  for (const Index n : shape) append_high_first(bytes, static_cast<std::uint64_t>(n), 4);
   return bytes;
 }
 
@@ -115,9 +115,9 @@ std::vector<std::string> write_idx(const Samples& samples, const std::string& pa
   const std::vector<Index> shape = shape_for(std::ssize(rows), samples.X.cols(), *name, path);
 
   detail::write_bytes(path, [&](const ByteSink& sink) {
-    std::string bytes = header(type, shape);
+    std::string bytes = idx_header(type, shape);
     for (const Index i : rows) {
-      for (Index j = 0; j < samples.X.cols(); ++j) append(bytes, samples.X(i, j), type);
+      for (Index j = 0; j < samples.X.cols(); ++j) append_high_first(bytes, samples.X(i, j), type);
       sink(bytes);
       bytes.clear();
     }
@@ -129,8 +129,8 @@ std::vector<std::string> write_idx(const Samples& samples, const std::string& pa
   const IdxType& label_type = small ? *ubyte : *int32;
   const std::string labels = name->labels(&label_type);
   detail::write_bytes(labels, [&](const ByteSink& sink) {
-    std::string bytes = header(label_type, {std::ssize(rows)});
-    for (const Index i : rows) append(bytes, values[samples.label[i]], label_type);
+    std::string bytes = idx_header(label_type, {std::ssize(rows)});
+    for (const Index i : rows) append_high_first(bytes, values[samples.label[i]], label_type);
     sink(bytes);
   });
   return {path, labels};

@@ -14,8 +14,8 @@ namespace coterie::detail {
 namespace {
 
 constexpr Index largest_index = 10'000'000;
-constexpr double largest_matrix = 1e10;      // entries
-constexpr double most_entries_a_byte = 1e4;  // of a file; the sparsest in use have some thousands
+constexpr double largest_libsvm = 1e10;        // entries
+constexpr double libsvm_entries_a_byte = 1e4;  // of a file; the sparsest in use have some thousands
 
 // The line without its comment and without spaces at its ends.
 std::string_view content(const LineReader& reader) {
@@ -43,8 +43,8 @@ struct Size {
 
 // A few bytes can name the largest index of all. So a file may ask for as much memory as suits its own size, unless the features are chosen.
 double most_entries(const Size& size, const TableOptions& options) {
-  if (!options.features.empty()) return largest_matrix;
-  return std::min(largest_matrix, 1e6 + most_entries_a_byte * size.bytes);
+  if (!options.features.empty()) return largest_libsvm;
+  return std::min(largest_libsvm, 1e6 + libsvm_entries_a_byte * size.bytes);
 }
 
 // Indices increase along a line, so the last is the largest. Lines that break the rules are left to the second pass.

@@ -25,8 +25,8 @@ using Variable = std::unique_ptr<matvar_t, void (*)(matvar_t*)>;
 const Names feature_variables = {"X", "feature", "features", "data"};
 const Names label_variables = {"Y", "label", "labels", "target", "targets"};
 const Names task_variables = {"task", "tasks"};
-constexpr double largest_matrix = 1e10;      // entries
-constexpr double most_entries_a_byte = 1e3;  // of a file: one in 12000 of a sparse matrix
+constexpr double largest_mat = 1e10;        // entries
+constexpr double mat_entries_a_byte = 1e3;  // of a file: one in 12000 of a sparse matrix
 
 bool same_in_any_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(
@@ -244,7 +244,7 @@ class MatFile {
 
   // A sparse matrix of any size fits into a small file, but not into memory, where it is dense.
   void check_size(double rows, double columns, const std::string& place) const {
-    const double most = std::min(largest_matrix, 1e6 + most_entries_a_byte * source_.file_size());
+    const double most = std::min(largest_mat, 1e6 + mat_entries_a_byte * source_.file_size());
     if (rows * columns <= most) return;
     fail(fmt::format(
         "{} has {} x {} entries, too many for a dense matrix from this file ({:.3g} at most). "

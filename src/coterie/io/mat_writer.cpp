@@ -19,7 +19,7 @@ using Variable = std::unique_ptr<matvar_t, void (*)(matvar_t*)>;
 using Rows = std::vector<Index>;
 
 constexpr double largest_variable = 2147483647;  // bytes, of MATLAB 5
-constexpr const char* header =
+constexpr const char* mat_description =
     "MATLAB 5.0 MAT-file, written by coterie";  // the same bytes each time
 
 Variable checked(matvar_t* variable) {
@@ -101,7 +101,7 @@ Variable labels_of(const char* name, const Samples& samples, const Rows& rows,
 
 class MatWriter {
  public:
-  MatWriter() : mat_(Mat_CreateVer(file_.path().c_str(), header, MAT_FT_MAT5), Mat_Close) {
+  MatWriter() : mat_(Mat_CreateVer(file_.path().c_str(), mat_description, MAT_FT_MAT5), Mat_Close) {
     Mat_LogInitFunc("coterie", [](int, char*) {});  // messages are ours
     if (!mat_) throw std::bad_alloc();
   }

@@ -87,7 +87,7 @@ void check_all(const std::string& path, const List& list, const Rule& rule, Inde
   for (const auto& value : list) check(path, at++, value, rule);
 }
 
-void check_length(std::string_view path, Index found, Index wanted) {
+void require_length(std::string_view path, Index found, Index wanted) {
   if (found != wanted)
     throw InputError(fmt::format("{} has {} values, not {}", path, found, wanted));
 }
@@ -140,7 +140,7 @@ class Pass {
     } else if constexpr (is_single) {
       check(path, single, value, rule);
     } else {
-      if (length != any_length) check_length(path, length_of(value), length);
+      if (length != any_length) require_length(path, length_of(value), length);
       if constexpr (std::is_same_v<Plain, Matrix>)
         check_all(path, value.template reshaped<Eigen::RowMajor>(), rule);
       else
@@ -195,7 +195,7 @@ class Pass {
       for (std::size_t i = 0; i < items.size(); ++i) {
         auto& list = std::invoke(get, items[i]);
         if constexpr (reads) list.resize(ends[i + 1] - ends[i]);
-        check_length(path, std::ssize(list), ends[i + 1] - ends[i]);
+        require_length(path, std::ssize(list), ends[i + 1] - ends[i]);
         for (auto& entry : list) take(std::invoke(element, entry));
       }
     });
@@ -217,7 +217,7 @@ class Pass {
     Matrix all;
     if constexpr (reads) {
       all = file_->matrix(path);
-      check_length(path, all.rows(), ends.back());
+      require_length(path, all.rows(), ends.back());
     } else if constexpr (writes) {
       all.resize(ends.back(), length);
     }
@@ -226,7 +226,7 @@ class Pass {
       constexpr bool is_row = std::is_same_v<std::decay_t<decltype(own)>, Vector>;
       const Index count = ends[i + 1] - ends[i];
       if constexpr (mode == Mode::check) {
-        if (count > 0) check_length(path, is_row ? own.size() : own.cols(), length);
+        if (count > 0) require_length(path, is_row ? own.size() : own.cols(), length);
         check_all(path, own.template reshaped<Eigen::RowMajor>(), range, ends[i] * length);
       } else if constexpr (reads && is_row) {
         own = all.row(ends[i]);

@@ -62,7 +62,7 @@ void visit_settings(Pass& file, AnyModel& model) {
                    std::string text = Pass::reads ? "" : text_of(value);
                    const bool there = file.value(path, text, Text::words);
                    if constexpr (Pass::reads)
-                     if (there) read_field(name, text, rule, value);
+                     if (there) coterie::read_field(name, text, rule, value);
                  }
                });
 }

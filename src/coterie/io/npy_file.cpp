@@ -46,7 +46,7 @@ void with_type(char kind, std::size_t size, const F& f) {
   return size == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
 }
 
-bool append_utf8(std::string& text, std::uint32_t c) {
+bool append_checked_utf8(std::string& text, std::uint32_t c) {
   const auto byte = [&](std::uint32_t bits) { text += static_cast<char>(bits); };
   if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return false;
   if (c < 0x80) {
@@ -339,7 +339,7 @@ std::string NpyReader::name_of(const unsigned char* value) const {
     name.assign(reinterpret_cast<const char*>(value), type_.size);
   } else if (type_.kind == 'U') {
     for (std::size_t k = 0; k < type_.size; k += 4)
-      if (!append_utf8(name, decode<std::uint32_t>(value + k, type_.big))) return "\xff";
+      if (!append_checked_utf8(name, decode<std::uint32_t>(value + k, type_.big))) return "\xff";
   } else {
     with_type(type_.kind, type_.size, [&](auto zero) {
       using Value = decltype(zero);

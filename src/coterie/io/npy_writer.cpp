@@ -14,22 +14,22 @@
 namespace coterie {
 namespace {
 
-void append(std::string& bytes, std::uint64_t bits, std::size_t size) {
+void append_low_first(std::string& bytes, std::uint64_t bits, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) bytes += static_cast<char>(bits >> (8 * k) & 0xff);
 }
-void append(std::string& bytes, double value) {
-  append(bytes, std::bit_cast<std::uint64_t>(value), 8);
+void append_low_first(std::string& bytes, double value) {
+  append_low_first(bytes, std::bit_cast<std::uint64_t>(value), 8);
 }
 
 // Version 1.0; the values begin at a multiple of 64, as NumPy has it.
-std::string header(const std::string& descr, const std::string& shape) {
+std::string npy_header(const std::string& descr, const std::string& shape) {
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   text.append(63 - (detail::npy_magic.size() + 4 + text.size()) % 64, ' ') += '\n';
   std::string bytes(detail::npy_magic);
   bytes += '\1';
   bytes += '\0';
-  append(bytes, text.size(), 2);
+  append_low_first(bytes, text.size(), 2);
   return bytes + text;
 }
 
@@ -63,7 +63,7 @@ std::optional<Encoded> as_numbers(const std::vector<std::string>& names, const c
     if (problem != std::errc{} || after != end || fmt::format("{}", number) != name ||
         name.ends_with("nan") || name.ends_with("inf"))
       return {};
-    append(out.values.emplace_back(), std::bit_cast<std::uint64_t>(number), 8);
+    append_low_first(out.values.emplace_back(), std::bit_cast<std::uint64_t>(number), 8);
   }
   return out;
 }
@@ -79,7 +79,7 @@ Encoded as_text(const std::vector<std::string>& names) {
   for (std::vector<std::uint32_t>& text : texts) {
     text.resize(longest, 0);
     out.values.emplace_back();
-    for (const std::uint32_t c : text) append(out.values.back(), c, 4);
+    for (const std::uint32_t c : text) append_low_first(out.values.back(), c, 4);
   }
   return out;
 }
@@ -91,7 +91,7 @@ void write_names(const std::string& path, const std::vector<std::string>& names,
   if (!encoded) encoded = as_numbers<double>(names, "<f8");
   if (!encoded) encoded = as_text(names);
   detail::write_bytes(path, [&](const ByteSink& sink) {
-    sink(header(encoded->type, fmt::format("{},", codes.size())));
+    sink(npy_header(encoded->type, fmt::format("{},", codes.size())));
     for (const Index code : codes) sink(encoded->values[static_cast<std::size_t>(code)]);
   });
 }
@@ -111,11 +111,11 @@ std::vector<std::string> write_npy(const Samples& samples, const std::string& pa
           old, what, path));
   }
   detail::write_bytes(path, [&](const ByteSink& sink) {
-    sink(header("<f8", fmt::format("{}, {}", samples.X.rows(), samples.X.cols())));
+    sink(npy_header("<f8", fmt::format("{}, {}", samples.X.rows(), samples.X.cols())));
     std::string bytes;
     for (Index i = 0; i < samples.X.rows(); ++i) {
       bytes.clear();
-      for (Index j = 0; j < samples.X.cols(); ++j) append(bytes, samples.X(i, j));
+      for (Index j = 0; j < samples.X.cols(); ++j) append_low_first(bytes, samples.X(i, j));
       sink(bytes);
     }
   });

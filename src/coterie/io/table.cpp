@@ -61,10 +61,6 @@ const char* name_of(Format format) {
   }
 }
 
-std::string without_gz(const std::string& path) {
-  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
-}
-
 bool exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
@@ -77,7 +73,8 @@ bool is_pipe(const std::string& path) {
 
 // "path" or "path:task".
 InputFile parse_path(const std::string& text) {
-  InputFile file{text, std::filesystem::path(without_gz(text)).stem().string(), false, nullptr, 0};
+  InputFile file{text, std::filesystem::path(detail::without_gz(text)).stem().string(), false,
+                 nullptr, 0};
   const std::size_t colon = text.rfind(':');
   if (exists(text) || colon == std::string::npos || colon + 1 == text.size()) return file;
   if (!exists(text.substr(0, colon))) return file;
@@ -102,7 +99,8 @@ bool looks_like_libsvm(detail::LineReader& reader) {
 }
 
 Format format_of(InputFile& file) {
-  const std::string extension = std::filesystem::path(without_gz(file.path)).extension().string();
+  const std::string extension =
+      std::filesystem::path(detail::without_gz(file.path)).extension().string();
   for (const char* known : {".svm", ".libsvm", ".svmlight"}) {
     if (extension == known) return Format::libsvm;
   }

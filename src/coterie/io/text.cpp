@@ -57,6 +57,10 @@ std::string printable(std::string_view text, std::size_t most) {
   return shown;
 }
 
+std::string without_gz(const std::string& path) {
+  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+}
+
 std::string show(std::string_view found) { return fmt::format("'{}'", printable(found, 40)); }
 
 std::string_view trim(std::string_view text) {

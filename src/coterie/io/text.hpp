@@ -19,6 +19,9 @@ std::string printable(std::string_view text, std::size_t most);
 // The text in single quotes, at most 40 characters of it, printable.
 std::string show(std::string_view found);
 
+// A name of a file without the .gz at its end.
+std::string without_gz(const std::string& path);
+
 std::string_view trim(std::string_view text);  // without spaces and tabs at its ends
 
 // Reads the number at p and returns where it ends, or nullptr when none starts there or it is not finite.

@@ -6,29 +6,28 @@
 
 #include "coterie/io/idx_file.hpp"
 #include "coterie/io/npy_file.hpp"
+#include "coterie/io/text.hpp"
 #include "coterie/io/write_table.hpp"
 
 namespace coterie {
 namespace {
 
-enum class Format { none, csv, libsvm, mat, idx, npy };
+enum class OutputFormat { none, csv, libsvm, mat, idx, npy };
 
-std::string without_gz(const std::string& path) {
-  return path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
-}
-
-Format format_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(without_gz(path)).extension().string();
-  if (extension == ".csv" || extension == ".tsv" || extension == ".tab") return Format::csv;
+OutputFormat output_format_of(const std::string& path) {
+  const std::string extension =
+      std::filesystem::path(detail::without_gz(path)).extension().string();
+  if (extension == ".csv" || extension == ".tsv" || extension == ".tab") return OutputFormat::csv;
   if (extension == ".svm" || extension == ".libsvm" || extension == ".svmlight")
-    return Format::libsvm;
-  if (path.ends_with(".mat")) return Format::mat;
+    return OutputFormat::libsvm;
+  if (path.ends_with(".mat")) return OutputFormat::mat;
   if (extension == ".npy") {  // the names of what belongs to others are no data
-    const std::string stem = std::filesystem::path(without_gz(path)).stem().string();
-    return stem.ends_with("-labels") || stem.ends_with("-tasks") ? Format::none : Format::npy;
+    const std::string stem = std::filesystem::path(detail::without_gz(path)).stem().string();
+    return stem.ends_with("-labels") || stem.ends_with("-tasks") ? OutputFormat::none
+                                                                 : OutputFormat::npy;
   }
   const std::optional<detail::IdxName> idx = detail::parse_idx_name(path);
-  return idx && !idx->stem.ends_with("labels") ? Format::idx : Format::none;
+  return idx && !idx->stem.ends_with("labels") ? OutputFormat::idx : OutputFormat::none;
 }
 
 // A task's name as a part of a file's name.
@@ -45,13 +44,13 @@ std::string file_part(std::string name) {
 // The file of a task: "a/b.svm.gz" gives "a/b-task.svm.gz".
 std::string task_path(const std::string& path, const std::string& task) {
   if (const auto idx = detail::parse_idx_name(path)) return idx->images_of(file_part(task));
-  const std::string plain = without_gz(path),
+  const std::string plain = detail::without_gz(path),
                     extension = std::filesystem::path(plain).extension().string();
   return plain.substr(0, plain.size() - extension.size()) + "-" + file_part(task) + extension +
          path.substr(plain.size());
 }
 
-WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format format) {
+WrittenFiles write_tasks(const Samples& samples, const std::string& path, OutputFormat format) {
   std::vector<std::string> paths;
   for (const std::string& task : samples.tasks) {
     paths.push_back(task_path(path, task));
@@ -60,7 +59,7 @@ WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format
           fmt::format("tasks would share the file {}; rename them, or write CSV.", paths.back()));
     }
   }
-  if (format == Format::idx)  // the labels of "T" have the name of the images of "T-labels"
+  if (format == OutputFormat::idx)  // the labels of "T" have the name of the images of "T-labels"
     for (const std::string& task : samples.tasks)
       if (task.find("labels") != std::string::npos || task.find("images") != std::string::npos)
         throw InputError(fmt::format(
@@ -69,7 +68,7 @@ WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format
   WrittenFiles written{{}, true};
   for (std::size_t t = 0; t < paths.size(); ++t) {
     std::vector<std::string> files = {paths[t]};
-    if (format == Format::idx)
+    if (format == OutputFormat::idx)
       files = write_idx(samples, paths[t], static_cast<Index>(t));
     else
       write_libsvm(samples, paths[t], static_cast<Index>(t));
@@ -80,7 +79,7 @@ WrittenFiles write_tasks(const Samples& samples, const std::string& path, Format
 
 }  // namespace
 
-bool names_a_table(const std::string& path) { return format_of(path) != Format::none; }
+bool names_a_table(const std::string& path) { return output_format_of(path) != OutputFormat::none; }
 
 void check_table_name(const std::string& path) {
   if (names_a_table(path)) return;
@@ -95,18 +94,18 @@ void check_table_name(const std::string& path) {
 }
 
 std::vector<std::string> files_to_write(const Samples& samples, const std::string& path) {
-  const Format format = format_of(path);
-  const bool one_task = format == Format::libsvm || format == Format::idx;
+  const OutputFormat format = output_format_of(path);
+  const bool one_task = format == OutputFormat::libsvm || format == OutputFormat::idx;
   std::vector<std::string> files;
   if (one_task && samples.tasks.size() > 1)
     for (const std::string& task : samples.tasks) files.push_back(task_path(path, task));
   else
     files.push_back(path);
-  if (format == Format::npy) {
+  if (format == OutputFormat::npy) {
     if (!samples.label.empty()) files.push_back(detail::npy_beside(path, "labels"));
     if (!samples.task.empty()) files.push_back(detail::npy_beside(path, "tasks"));
   }
-  if (format != Format::idx) return files;
+  if (format != OutputFormat::idx) return files;
   const std::vector<std::string> images = files;
   for (const std::string& file : images)
     if (const auto idx = detail::parse_idx_name(file))
@@ -116,14 +115,14 @@ std::vector<std::string> files_to_write(const Samples& samples, const std::strin
 
 WrittenFiles write_samples(const Samples& samples, const std::string& path) {
   check_table_name(path);
-  const Format format = format_of(path);
-  const bool one_task = format == Format::libsvm || format == Format::idx;
+  const OutputFormat format = output_format_of(path);
+  const bool one_task = format == OutputFormat::libsvm || format == OutputFormat::idx;
   if (one_task && samples.tasks.size() > 1) return write_tasks(samples, path, format);
-  if (format == Format::idx) return {write_idx(samples, path)};
-  if (format == Format::npy) return {write_npy(samples, path)};
-  if (format == Format::libsvm)
+  if (format == OutputFormat::idx) return {write_idx(samples, path)};
+  if (format == OutputFormat::npy) return {write_npy(samples, path)};
+  if (format == OutputFormat::libsvm)
     write_libsvm(samples, path);
-  else if (format == Format::mat)
+  else if (format == OutputFormat::mat)
     write_mat(samples, path);
   else
     write_csv(samples, path);

@@ -218,8 +218,8 @@ void fill_strip(const FeatureRoots& roots, const std::vector<Index>& samples, In
           for (Index i = i0; i < std::min({begin + count, i0 + tile, j}); ++i) K(j, i) = K(i, j);
 }
 
-std::vector<TaskGrams> store(const Dataset& data, const FeatureRoots& roots,
-                             const std::shared_ptr<const KernelPowers>& powers, int threads) {
+std::vector<TaskGrams> store_grams(const Dataset& data, const FeatureRoots& roots,
+                                   const std::shared_ptr<const KernelPowers>& powers, int threads) {
   std::vector<std::vector<Matrix>> stored(data.tasks.size());
   struct Strip {
     std::size_t task;
@@ -413,7 +413,7 @@ Grams compute_grams(const Dataset& data, const std::vector<Kernel>& kernels,
   Grams grams;
   grams.kernels = kernels;
   const auto make = [&](const std::shared_ptr<const KernelPowers>& powers) {
-    if (storage == Storage::stored) return store(data, *roots, powers, threads);
+    if (storage == Storage::stored) return store_grams(data, *roots, powers, threads);
     std::vector<TaskGrams> tasks;
     for (const Task& task : data.tasks) tasks.emplace_back(roots, powers, task.rows);
     return tasks;

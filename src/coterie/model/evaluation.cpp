@@ -128,7 +128,7 @@ void score_labels(const Model& model, const Samples& samples, const Predictions&
 }
 
 // Probabilities of one kind, pooled over the parts.
-class Pool {
+class PooledScores {
  public:
   void add(const Model& model, const Matrix& probability, const std::vector<Index>& truth) {
     const double n = static_cast<double>(truth.size());
@@ -159,8 +159,8 @@ Evaluation evaluate(const Model& model, const Samples& rows, const Predictions& 
                     const std::string& source) {
   Evaluation out;
   out.tasks.resize(model.tasks.size());
-  Pool calibrated;
-  Pool uncalibrated;
+  PooledScores calibrated;
+  PooledScores uncalibrated;
   for (const PartPredictions& part : predictions.parts) {
     const std::vector<Index> truth = true_labels(model, rows, part, source);
     if (part.averaged) out.tasks.push_back(score_averaged(part, truth));

@@ -13,8 +13,6 @@ namespace coterie {
 
 namespace {
 
-constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
-
 // Sums over the edges of a problem, with bounds of their errors: the penalty, and the pull of the pair duals on every task, (5), (54).
 class Edges {
  public:
@@ -56,7 +54,7 @@ class Edges {
     const long double radius = static_cast<long double>(proof_.lambda) * edge.weight;
     const long double cost = radius * std::sqrt(distance);
     penalty += cost;
-    error += 2 * u_long * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
+    error += 2 * long_roundoff * static_cast<double>(M_ + 8) * static_cast<double>(cost + penalty);
     // Weights that leave D by rounding are scaled back by one factor; given ones stay where they are.
     for (const TaskModel* end : {&t, &s})
       outside_ =
@@ -119,7 +117,7 @@ struct Sums {
   void pull(std::size_t t, const std::vector<long double>& nu, int sign) {
     for (std::size_t m = 0; m < nu.size(); ++m) {
       c[t][m] += sign * nu[m];
-      c_error[t][m] += 2 * u_long * static_cast<double>(std::abs(nu[m]) + std::abs(c[t][m]));
+      c_error[t][m] += 2 * long_roundoff * static_cast<double>(std::abs(nu[m]) + std::abs(c[t][m]));
     }
   }
 };
@@ -266,7 +264,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
       const long double along =
           nu[m] * model.tasks[static_cast<std::size_t>(edge.t)].theta()[static_cast<Index>(m)];
       sums.dual += along;
-      sums.error += 2 * u_long * static_cast<double>(std::abs(along) + std::abs(sums.dual));
+      sums.error += 2 * long_roundoff * static_cast<double>(std::abs(along) + std::abs(sums.dual));
     }
   }
   if (std::isinf(proof.lambda)) check_links_of_all(model, graph, added, check);

@@ -13,9 +13,6 @@ namespace coterie {
 
 namespace {
 
-constexpr double u = std::numeric_limits<double>::epsilon() / 2;
-constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::epsilon()) / 2;
-
 // The scale of a kernel on one task, docs/maths.md (13), (14), from its definition.
 double scale_on_task(const ExactKernels& exact, std::size_t m, const Task& task,
                      const Normalisation& normalisation, bool tail) {
@@ -124,7 +121,8 @@ Least smallest_over_weights(const std::vector<long double>& c, const std::vector
   };
   const long double value = least(0);
   const long double apart = std::max(value - least(-1), least(1) - value);
-  return {value, static_cast<double>(apart) + 64 * u_long * static_cast<double>(std::abs(value))};
+  return {value,
+          static_cast<double>(apart) + 64 * long_roundoff * static_cast<double>(std::abs(value))};
 }
 
 void check_fit_to_model(const Model& model, Index first, Index count, const Dataset& data,
@@ -193,7 +191,8 @@ void check_divisors(const Model& model, const Dataset& data, const ExactKernels&
         samples = std::max(samples, static_cast<double>(task.size()));
       }
       expected = normalisation.kind == Kind::variance ? variance : std::max(tail, 1e-3 * variance);
-      rounding = (exact.roundings(static_cast<Index>(m)) * 100 + samples) * u * diagonal;
+      rounding =
+          (exact.roundings(static_cast<Index>(m)) * 100 + samples) * unit_roundoff * diagonal;
     }
     const double stated = model.divisors[static_cast<Index>(m)];
     if (!(std::abs(stated - expected) <= (rounding > 0 ? kMargin * expected + rounding : 0)))
@@ -238,9 +237,9 @@ void check_scaling(const Model& model, const Dataset& data, std::vector<std::str
                                : standard  ? std::sqrt(squares / count)
                                            : static_cast<long double>(high) - low;
     const long double size = std::max(std::abs(low), std::abs(high));
-    const long double shift_off = standard ? (4 * u + count * u_long) * size : 0;
+    const long double shift_off = standard ? (4 * unit_roundoff + count * long_roundoff) * size : 0;
     const long double share = shift_off / spread;
-    const long double factor_off = 16 * u + count * u_long + share * share;
+    const long double factor_off = 16 * unit_roundoff + count * long_roundoff + share * share;
     if (!(std::abs(model.scaling.shift[j] - shift) <= shift_off) ||
         !(std::abs(model.scaling.factor[j] * spread - 1) <= factor_off))
       findings.push_back(fmt::format("the scaling of feature '{}' is not that of the data",
@@ -312,7 +311,7 @@ Alphas check_alphas(const Model& model, const TaskModel& task, const Task& sampl
   for (std::size_t k = 0; k < f.sample.size(); ++k) {
     const Index i = f.sample[k];
     const double alpha = f.alpha[static_cast<Index>(k)];
-    box = std::max({box, -alpha / cost(i), alpha / cost(i) - 1 - 4 * u});
+    box = std::max({box, -alpha / cost(i), alpha / cost(i) - 1 - 4 * unit_roundoff});
     labels = labels && f.y[static_cast<Index>(k)] == samples.y[i];
     const Index row = samples.rows[static_cast<std::size_t>(i)];
     if (model.training_row[static_cast<std::size_t>(f.support[k])] != first_row + row)
@@ -399,9 +398,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   const double mass = static_cast<double>(alphas.sum);
   const double count = static_cast<double>(own.sample.size());
   // Of a decision value, as (43).
-  const double E =
-      u_long * ((count + sizes.roundings + static_cast<double>(M) + 12) * sizes.mixed * mass +
-                8 * (1 + std::abs(task.bias)));
+  const double E = long_roundoff *
+                   ((count + sizes.roundings + static_cast<double>(M) + 12) * sizes.mixed * mass +
+                    8 * (1 + std::abs(task.bias)));
 
   TaskValues values;
   values.S.assign(M, 0);
@@ -437,19 +436,19 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   long double norm_squared = 0;
   for (std::size_t m = 0; m < M; ++m) {
     norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
-    values.S_error.push_back(u_long *
+    values.S_error.push_back(long_roundoff *
                                  (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
                                  sizes.largest[m] * mass * mass +
                              2 * alphas.excess * sizes.largest[m] * (mass + alphas.excess) +
                              sizes.indefinite[m] * alphas.squares);
   }
   values.primal = norm_squared / 2 + hinge;
-  values.primal_error +=
-      0.5 * mass * E +
-      (4 * outside + static_cast<double>(n + 8) * u_long) * static_cast<double>(values.primal) +
-      sizes.mixed_indefinite * (alphas.squares / 2 + alphas.weighted);
+  values.primal_error += 0.5 * mass * E +
+                         (4 * outside + static_cast<double>(n + 8) * long_roundoff) *
+                             static_cast<double>(values.primal) +
+                         sizes.mixed_indefinite * (alphas.squares / 2 + alphas.weighted);
   values.alpha_sum = alphas.sum;
-  values.alpha_error = alphas.excess + static_cast<double>(n) * u_long * mass;
+  values.alpha_error = alphas.excess + static_cast<double>(n) * long_roundoff * mass;
   return values;
 }
 
@@ -486,7 +485,8 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
   check.dual = has_dual ? static_cast<double>(dual) : -std::numeric_limits<double>::infinity();
   check.gap = static_cast<double>((primal - dual) / scale);
   check.bound =
-      (error + 4 * u * (std::abs(check.primal) + std::abs(static_cast<double>(dual)))) / scale;
+      (error + 4 * unit_roundoff * (std::abs(check.primal) + std::abs(static_cast<double>(dual)))) /
+      scale;
   check.primal_difference = std::abs(check.primal - stated.primal) / scale;
   if (has_dual) check.dual_difference = std::abs(check.dual - stated.dual) / scale;
   const double allowed = compared_within(stated, stated.bound, check.bound);
@@ -527,7 +527,8 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
       check.gap - check.bound <= tolerance && !(check.bound <= 2 * tolerance),
       fmt::format("{}, {:.3g}, is known to within {:.3g} only, which is above the tolerance {:.3g}",
                   what, check.gap, check.bound, tolerance));
-  find(stated.scale_floor == 0 && !(stated.gap + stated.bound <= tolerance * (1 + 8 * u)),
+  find(stated.scale_floor == 0 &&
+           !(stated.gap + stated.bound <= tolerance * (1 + 8 * unit_roundoff)),
        fmt::format("the stated gap {:.3g} and its bound {:.3g} are above the tolerance {:.3g}, "
                    "though the status is converged",
                    stated.gap, stated.bound, tolerance));
@@ -603,7 +604,7 @@ void check_settings(const Model& model, const Dataset& data, Verification& check
         text_of(settings.lambda)));
     return;
   }
-  if (largest > 0 && !(std::abs(lambda - wanted.value * largest) <= 4 * u * lambda))
+  if (largest > 0 && !(std::abs(lambda - wanted.value * largest) <= 4 * unit_roundoff * lambda))
     check.findings.push_back(fmt::format("lambda is {:.10g}, which is not {} of the stated {:.10g}",
                                          lambda, text_of(settings.lambda), largest));
   if (largest > 0)

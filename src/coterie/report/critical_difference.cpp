@@ -14,12 +14,12 @@ namespace {
 using svg::margin;
 using svg::Point;
 
-constexpr double font = 12;
-constexpr double row = 19;  // between the names of two methods
-constexpr double bar = 9;   // between two bars
+constexpr double method_font = 12;
+constexpr double method_row = 19;  // between the names of two methods
+constexpr double bar = 9;          // between two bars
 constexpr double axis_length = 420;
-constexpr double gap = 6;     // between a name and its line
-constexpr double space = 30;  // between two diagrams
+constexpr double name_gap = 6;  // between a name and its line
+constexpr double space = 30;    // between two diagrams
 
 void check(const CriticalDifference& diagram) {
   const auto fail = [](const std::string& words) {
@@ -39,7 +39,7 @@ void check(const CriticalDifference& diagram) {
 }
 
 // The better half is named to the left of the axis, best first; the others to the right, worst first. So no lines cross.
-struct Layout {
+struct DiagramLayout {
   std::vector<Index> order;  // best first
   std::size_t left = 0;      // so many are on the left
   svg::Axis axis;            // ranks to pixels
@@ -57,13 +57,13 @@ std::string label_of(const CriticalDifference& diagram, Index method) {
 double name_width(const CriticalDifference& diagram) {
   double width = 0;
   for (const std::string& name : diagram.methods)
-    width = std::max(width, std::min(svg::longest_label, svg::text_width(name, font)));
-  return width + svg::text_width("  00.00", font) + gap;
+    width = std::max(width, std::min(svg::longest_label, svg::text_width(name, method_font)));
+  return width + svg::text_width("  00.00", method_font) + name_gap;
 }
 
-Layout lay_out(const CriticalDifference& diagram, double side, double y) {
+DiagramLayout lay_out(const CriticalDifference& diagram, double side, double y) {
   const Index k = std::ssize(diagram.methods);
-  Layout at;
+  DiagramLayout at;
   at.order.resize(static_cast<std::size_t>(k));
   std::iota(at.order.begin(), at.order.end(), Index{0});
   std::ranges::stable_sort(at.order, [&](Index a, Index b) {
@@ -76,11 +76,11 @@ Layout lay_out(const CriticalDifference& diagram, double side, double y) {
   at.top = at.ruler + 34;
   at.bars = at.top + 13;
   at.names = at.bars + bar * static_cast<double>(diagram.groups.size()) + 10;
-  at.bottom = at.names + row * static_cast<double>(at.left - 1) + 5;
+  at.bottom = at.names + method_row * static_cast<double>(at.left - 1) + 5;
   return at;
 }
 
-void draw_axis(svg::Drawing& drawing, const CriticalDifference& diagram, const Layout& at) {
+void draw_axis(svg::Drawing& drawing, const CriticalDifference& diagram, const DiagramLayout& at) {
   drawing.begin("axis");
   const double length = std::min(
       diagram.critical_difference * axis_length / (at.axis.high - at.axis.low), axis_length);
@@ -104,32 +104,34 @@ void draw_axis(svg::Drawing& drawing, const CriticalDifference& diagram, const L
   drawing.end();
 }
 
-void draw_methods(svg::Drawing& drawing, const CriticalDifference& diagram, const Layout& at) {
+void draw_methods(svg::Drawing& drawing, const CriticalDifference& diagram,
+                  const DiagramLayout& at) {
   drawing.begin("methods");
   for (std::size_t i = 0; i < at.order.size(); ++i) {
     const Index method = at.order[i];
     const bool left = i < at.left;
     const std::size_t place = left ? i : at.order.size() - 1 - i;
     const double x = at.axis.pixel(diagram.average_ranks[method]);
-    const double y = at.names + row * static_cast<double>(place);
+    const double y = at.names + method_row * static_cast<double>(place);
     const double end = left ? at.axis.first - 20 : at.axis.last + 20;
     const std::vector<Point> line = {{x, at.top}, {x, y}, {end, y}};
     drawing.polyline(line, {.colour = "#555"});
     drawing.circle({x, at.top}, 2.5, svg::ink);
     const std::string rank = label_of(diagram, method);
-    const double own = svg::text_width(rank, font);
+    const double own = svg::text_width(rank, method_font);
     const svg::Anchor anchor = left ? svg::Anchor::end : svg::Anchor::start;
     const double away = left ? -1 : 1;
-    drawing.text({end + away * gap, y + 4}, rank,
-                 {.size = font, .anchor = anchor, .colour = svg::quiet});
-    drawing.text_within(svg::longest_label, {end + away * (2 * gap + own), y + 4},
+    drawing.text({end + away * name_gap, y + 4}, rank,
+                 {.size = method_font, .anchor = anchor, .colour = svg::quiet});
+    drawing.text_within(svg::longest_label, {end + away * (2 * name_gap + own), y + 4},
                         diagram.methods[static_cast<std::size_t>(method)],
-                        {.size = font, .anchor = anchor});
+                        {.size = method_font, .anchor = anchor});
   }
   drawing.end();
 }
 
-void draw_groups(svg::Drawing& drawing, const CriticalDifference& diagram, const Layout& at) {
+void draw_groups(svg::Drawing& drawing, const CriticalDifference& diagram,
+                 const DiagramLayout& at) {
   drawing.begin("groups");
   double y = at.bars;
   for (const std::vector<Index>& group : diagram.groups) {
@@ -151,7 +153,7 @@ std::string as_svg(const std::vector<CriticalDifference>& diagrams, const std::s
   double side = 0, width = 0;
   for (const CriticalDifference& diagram : diagrams) {
     check(diagram);
-    side = std::max(side, name_width(diagram) + gap);
+    side = std::max(side, name_width(diagram) + name_gap);
     width = std::max(width, svg::Heading{diagram.title, diagram.remark}.width());
   }
   const svg::Heading heading{title};
@@ -160,7 +162,7 @@ std::string as_svg(const std::vector<CriticalDifference>& diagrams, const std::s
   heading.draw(drawing, {margin, margin}, width - 2 * margin);
   double y = margin + heading.height();
   for (const CriticalDifference& diagram : diagrams) {
-    const Layout at = lay_out(diagram, side, y);
+    const DiagramLayout at = lay_out(diagram, side, y);
     svg::Heading{diagram.title, diagram.remark}.draw(drawing, {margin, y}, width - 2 * margin);
     draw_axis(drawing, diagram, at);
     draw_methods(drawing, diagram, at);

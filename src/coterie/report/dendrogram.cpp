@@ -118,7 +118,7 @@ std::vector<Index> find_groups(const Tree& tree, double lambda) {
 }
 
 // Where everything is: rows of names on the left, lambda to the right.
-struct Layout {
+struct TreeLayout {
   double row = 18, font = 12;  // heights of a row and of its name
   double left = 0, top = 0, bottom = 0;
   double leaf_end = 0;  // where the lines of the leaves begin
@@ -133,8 +133,8 @@ constexpr double plot_width = 560, open_end = 18, axis_height = 48, note_height 
 constexpr double negligible = 1e-9;  // of lambda_max
 constexpr std::string_view branch = "#555";
 
-Layout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<Index>& order) {
-  Layout out;
+TreeLayout lay_out(const Dendrogram& picture, const Tree& tree, const std::vector<Index>& order) {
+  TreeLayout out;
   const Index n = tree.leaves;
   if (n > 40) out.row = 15, out.font = 11;
   double widest = 0;
@@ -188,7 +188,7 @@ std::vector<std::string> notes_below(const Dendrogram& picture, const Tree& tree
 }
 
 void draw_axis(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
-               const Layout& at) {
+               const TreeLayout& at) {
   drawing.begin("axis");
   std::vector<svg::TickName> names;
   if (at.leaf_end > at.left) names.push_back({at.leaf_end, "0"});
@@ -253,7 +253,7 @@ struct Segment {
 
 // The lines of the tree; returns them, so that numbers can keep clear of them.
 std::vector<Segment> draw_branches(svg::Drawing& drawing, const Dendrogram& picture,
-                                   const Tree& tree, const Layout& at,
+                                   const Tree& tree, const TreeLayout& at,
                                    const std::vector<std::string_view>& colours) {
   std::vector<Segment> out;
   const auto draw = [&](Point from, Point to, std::string_view colour, bool dashed = false) {
@@ -297,7 +297,7 @@ struct Box {
 // A dot at each joint that has a support, dark for a high one, and the number beside it: on a side where no lines are, else where
 // no other number is, else only in the tip of the dot.
 void draw_support(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
-                  const Layout& at, const std::vector<Segment>& lines) {
+                  const TreeLayout& at, const std::vector<Segment>& lines) {
   constexpr double size = 10, radius = 3;
   std::vector<Box> barriers, taken;
   for (const auto& [from, to] : lines)
@@ -347,7 +347,7 @@ void draw_support(svg::Drawing& drawing, const Dendrogram& picture, const Tree& 
   drawing.end();
 }
 
-void write_above(svg::Drawing& drawing, const Layout& at, double x, double y,
+void write_above(svg::Drawing& drawing, const TreeLayout& at, double x, double y,
                  const std::string& words, std::string_view colour) {
   const double half = svg::text_width(words, 12) / 2;
   const double right = std::max(at.left + half, at.axis.last + open_end - half);
@@ -356,7 +356,7 @@ void write_above(svg::Drawing& drawing, const Layout& at, double x, double y,
 }
 
 void draw_cut(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree,
-              const Layout& at) {
+              const TreeLayout& at) {
   std::vector<Index> group = groups_of_cut(picture, tree);
   std::ranges::sort(group);
   const Index groups = std::ranges::unique(group).begin() - group.begin();
@@ -369,7 +369,7 @@ void draw_cut(svg::Drawing& drawing, const Dendrogram& picture, const Tree& tree
   drawing.end();
 }
 
-void draw_mark(svg::Drawing& drawing, const Dendrogram& picture, const Layout& at) {
+void draw_mark(svg::Drawing& drawing, const Dendrogram& picture, const TreeLayout& at) {
   const double x = at.x(picture.mark->lambda);
   const double rise = picture.cut ? 18 : 0;
   drawing.begin("mark");
@@ -397,7 +397,7 @@ std::string as_svg(const Dendrogram& picture) {
         fmt::format("the mark is at {}; it must not be negative",
                     svg::number_text(picture.mark ? picture.mark->lambda : 0)));
   const std::vector<Index> order = order_leaves(tree);
-  const Layout at = lay_out(picture, tree, order);
+  const TreeLayout at = lay_out(picture, tree, order);
   const std::vector<std::string_view> colours = colour_groups(picture, tree, order);
   const double width = at.axis.last + open_end + margin;
   const double height = at.bottom + axis_height +

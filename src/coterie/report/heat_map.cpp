@@ -98,7 +98,7 @@ svg::Heading make_heading(const HeatMap& map) {
                                (map.higher_is_better ? "; higher is better" : "; lower is better")};
 }
 
-struct Layout {
+struct MapLayout {
   Index across = 1, down = 1;  // panels
   double cell_width = 0, cell_height = 0;
   double panel_width = 0, panel_height = 0;
@@ -113,8 +113,8 @@ struct Layout {
   }
 };
 
-Layout lay_out(const HeatMap& map) {
-  Layout out;
+MapLayout lay_out(const HeatMap& map) {
+  MapLayout out;
   const Index n = std::ssize(map.panels);
   out.across = n <= 3 ? n : n == 4 ? 2 : n <= 9 ? 3 : n <= 16 ? 4 : 6;
   if (map.panels_across > 0) out.across = std::min(n, map.panels_across);
@@ -141,8 +141,8 @@ Layout lay_out(const HeatMap& map) {
   return out;
 }
 
-void draw_cells(svg::Drawing& drawing, const HeatMap& map, const HeatPanel& panel, const Layout& at,
-                Point corner, const Scale& scale, int decimals) {
+void draw_cells(svg::Drawing& drawing, const HeatMap& map, const HeatPanel& panel,
+                const MapLayout& at, Point corner, const Scale& scale, int decimals) {
   const Index rows = panel.values.rows();
   const auto cell = [&](Index row, Index column) {
     return Point{corner.x + static_cast<double>(column) * at.cell_width,
@@ -234,7 +234,7 @@ std::string as_svg(const HeatMap& map) {
   const Scale scale = find_scale(map);
   const int decimals = find_decimals(scale);
   const std::vector<std::string> words = find_words(map);
-  const Layout at = lay_out(map);
+  const MapLayout at = lay_out(map);
   const svg::Heading heading = make_heading(map);
   svg::Drawing drawing;
 

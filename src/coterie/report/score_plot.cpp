@@ -13,8 +13,8 @@ namespace {
 using svg::margin;
 using svg::Point;
 
-constexpr double font = 12, small_font = 11;
-constexpr double row = 18;           // of a method
+constexpr double score_font = 12, small_font = 11;
+constexpr double score_row = 18;     // of a method
 constexpr double panel_width = 200;  // of the axis
 constexpr double across_gap = 26, down_gap = 16;
 constexpr double title_height = 36, ticks_height = 20;
@@ -36,7 +36,7 @@ void check(const ScorePlot& plot) {
                        panel.mean.size(), panel.error.size(), k));
 }
 
-struct Layout {
+struct PlotLayout {
   Index across = 1, down = 1;
   double left = 0, top = 0, height = 0;  // height of a panel's lines
   Point corner(Index panel) const {
@@ -50,15 +50,16 @@ struct Layout {
   double bottom() const { return corner(across * (down - 1)).y + height + ticks_height; }
 };
 
-Layout lay_out(const ScorePlot& plot, double top) {
-  Layout at;
+PlotLayout lay_out(const ScorePlot& plot, double top) {
+  PlotLayout at;
   const Index panels = std::ssize(plot.panels);
   at.down = (panels + most_across - 1) / most_across;
   at.across = (panels + at.down - 1) / at.down;
   at.top = top;
-  at.height = row * static_cast<double>(plot.methods.size());
+  at.height = score_row * static_cast<double>(plot.methods.size());
   for (const std::string& name : plot.methods)
-    at.left = std::max(at.left, std::min(svg::longest_label, svg::text_width(name, font, true)));
+    at.left =
+        std::max(at.left, std::min(svg::longest_label, svg::text_width(name, score_font, true)));
   at.left += margin + 10;
   return at;
 }
@@ -79,7 +80,7 @@ svg::Axis axis_of(const ScorePanel& panel, double first) {
   return {.low = low - spare, .high = high + spare, .first = first, .last = first + panel_width};
 }
 
-void draw_axis(svg::Drawing& drawing, const svg::Axis& axis, const Layout& at, Point corner) {
+void draw_axis(svg::Drawing& drawing, const svg::Axis& axis, const PlotLayout& at, Point corner) {
   const double bottom = corner.y + at.height;
   const std::vector<double> values = svg::ticks(axis, 5);
   const std::vector<std::string> texts = svg::tick_texts(values);
@@ -95,22 +96,22 @@ void draw_axis(svg::Drawing& drawing, const svg::Axis& axis, const Layout& at, P
 }
 
 void draw_panel(svg::Drawing& drawing, const ScorePlot& plot, const ScorePanel& panel,
-                const Layout& at, Point corner) {
+                const PlotLayout& at, Point corner) {
   drawing.begin("panel");
   drawing.text_within(panel_width, {corner.x, corner.y - 21}, panel.title,
-                      {.size = font, .bold = true});
+                      {.size = score_font, .bold = true});
   drawing.text_within(panel_width, {corner.x, corner.y - 7}, panel.remark,
                       {.size = small_font, .colour = svg::quiet});
   for (Index m = 0; m < std::ssize(plot.methods); m += 2)
-    drawing.rectangle({corner.x, corner.y + row * static_cast<double>(m)}, panel_width, row,
-                      stripe);
+    drawing.rectangle({corner.x, corner.y + score_row * static_cast<double>(m)}, panel_width,
+                      score_row, stripe);
   const svg::Axis axis = axis_of(panel, corner.x);
   draw_axis(drawing, axis, at, corner);
   drawing.begin("scores");
   for (Index m = 0; m < std::ssize(plot.methods); ++m) {
     const double mean = panel.mean[m], error = panel.error[m];
     if (!is_known(mean)) continue;
-    const double y = corner.y + row * (static_cast<double>(m) + 0.5);
+    const double y = corner.y + score_row * (static_cast<double>(m) + 0.5);
     const std::string_view colour = svg::colour(plot.marked == m ? 1 : 0);
     if (is_known(error)) {
       const double from = axis.pixel(mean - std::abs(error)),
@@ -132,9 +133,9 @@ void draw_names(svg::Drawing& drawing, const ScorePlot& plot, Point corner) {
   drawing.begin("methods");
   for (Index m = 0; m < std::ssize(plot.methods); ++m)
     drawing.text_within(svg::longest_label,
-                        {corner.x - 8, corner.y + row * (static_cast<double>(m) + 0.5) + 4},
+                        {corner.x - 8, corner.y + score_row * (static_cast<double>(m) + 0.5) + 4},
                         plot.methods[static_cast<std::size_t>(m)],
-                        {.size = font, .anchor = svg::Anchor::end, .bold = plot.marked == m});
+                        {.size = score_font, .anchor = svg::Anchor::end, .bold = plot.marked == m});
   drawing.end();
 }
 
@@ -143,7 +144,7 @@ void draw_names(svg::Drawing& drawing, const ScorePlot& plot, Point corner) {
 std::string as_svg(const ScorePlot& plot) {
   check(plot);
   const svg::Heading heading{plot.title, plot.remark};
-  const Layout at = lay_out(plot, margin + heading.height());
+  const PlotLayout at = lay_out(plot, margin + heading.height());
   const double width = std::max(at.right(), heading.width() + 2 * margin);
   svg::Drawing drawing;
   heading.draw(drawing, {margin, margin}, width - 2 * margin);

@@ -15,7 +15,7 @@ using svg::margin;
 using svg::Point;
 
 constexpr Index most_panels = 48;
-constexpr double panel_gap = 14, title_height = 18, label_font = 11;
+constexpr double paths_gap = 14, caption_height = 18, caption_font = 11;
 
 constexpr svg::Stroke merge_stroke = {.colour = "#a0a0a0", .width = 0.7, .dashes = "2 2"};
 
@@ -64,7 +64,7 @@ std::vector<Panel> make_panels(const WeightPaths& paths, bool by_task) {
   return out;
 }
 
-struct Layout {
+struct PathsLayout {
   Index across = 1, down = 1;
   double width = 0, height = 0;  // of a panel, with the columns at its sides
   bool zero = false, infinity = false;
@@ -74,8 +74,8 @@ struct Layout {
   double left = 0, top = 0;
   Point corner(Index panel) const {
     const Index row = panel / across, column = panel % across;
-    return {left + static_cast<double>(column) * (width + panel_gap),
-            top + static_cast<double>(row) * (height + title_height + panel_gap)};
+    return {left + static_cast<double>(column) * (width + paths_gap),
+            top + static_cast<double>(row) * (height + caption_height + paths_gap)};
   }
   double pixel(double lambda) const {
     return lambda <= 0          ? side_column / 2
@@ -97,8 +97,8 @@ double find_top(const WeightPaths& paths) {
   return 10 * power;
 }
 
-Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
-  Layout out;
+PathsLayout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
+  PathsLayout out;
   if (by_task)
     out.across = panels <= 3    ? panels
                  : panels == 4  ? 2
@@ -110,7 +110,7 @@ Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
     out.across = panels <= 3 ? panels : panels == 4 ? 2 : panels <= 9 ? 3 : panels <= 20 ? 4 : 6;
   out.down = (panels + out.across - 1) / out.across;
   const double across = static_cast<double>(out.across);
-  out.width = std::floor(std::min(480.0, (960 - (across - 1) * panel_gap) / across));
+  out.width = std::floor(std::min(480.0, (960 - (across - 1) * paths_gap) / across));
   out.height = std::floor(std::max(84.0, 0.62 * out.width));
 
   out.side_column = std::clamp(std::floor(0.12 * out.width), 14.0, 24.0);
@@ -138,7 +138,7 @@ Layout lay_out(const WeightPaths& paths, Index panels, bool by_task) {
 }
 
 // The places of a line's weights, in runs between values that are not known; lambda = 0 and infinity stand alone.
-std::vector<std::vector<Point>> trace(const WeightPaths& paths, const Layout& at, Point corner,
+std::vector<std::vector<Point>> trace(const WeightPaths& paths, const PathsLayout& at, Point corner,
                                       Line line) {
   std::vector<std::vector<Point>> out;
   bool open = false;
@@ -166,7 +166,7 @@ std::vector<Point> without_flat_points(const std::vector<Point>& run) {
   return out;
 }
 
-void draw_panel(svg::Drawing& drawing, const WeightPaths& paths, const Layout& at,
+void draw_panel(svg::Drawing& drawing, const WeightPaths& paths, const PathsLayout& at,
                 const Panel& panel, Point corner, double stroke_width, double opacity) {
   const double right = corner.x + at.width, bottom = corner.y + at.height;
   constexpr std::string_view aside = "#f3f4f6";
@@ -201,7 +201,7 @@ void draw_panel(svg::Drawing& drawing, const WeightPaths& paths, const Layout& a
   drawing.end();
   drawing.frame(corner, at.width, at.height, {.colour = "#999", .width = 0.6});
   drawing.text_within(at.width, {corner.x + at.width / 2, corner.y - 5}, panel.title,
-                      {.size = label_font, .anchor = svg::Anchor::middle});
+                      {.size = caption_font, .anchor = svg::Anchor::middle});
 }
 
 struct LegendEntry {
@@ -217,25 +217,25 @@ double draw_legend(svg::Drawing& drawing, const std::vector<LegendEntry>& entrie
   drawing.begin("legend");
   for (const LegendEntry& entry : entries) {
     const double width =
-        swatch + 6 + std::min(svg::text_width(entry.words, label_font), svg::longest_label);
+        swatch + 6 + std::min(svg::text_width(entry.words, caption_font), svg::longest_label);
     if (at.x > from.x && at.x + width > right) at = {from.x, at.y + row};
     drawing.line({at.x, at.y + 6}, {at.x + swatch, at.y + 6}, entry.stroke);
     drawing.text_within(svg::longest_label, {at.x + swatch + 6, at.y + 10}, entry.words,
-                        {.size = label_font});
+                        {.size = caption_font});
     at.x += width + gap;
   }
   drawing.end();
   return entries.empty() ? 0 : at.y - from.y + row;
 }
 
-void draw_axes(svg::Drawing& drawing, const Layout& at, Index panels) {
+void draw_axes(svg::Drawing& drawing, const PathsLayout& at, Index panels) {
   drawing.begin("axes");
   for (Index k = 0; k < panels; ++k) {
     const Point corner = at.corner(k);
     const std::vector<std::string> weights = svg::tick_texts(at.y_ticks);
     for (std::size_t i = 0; k % at.across == 0 && i < weights.size(); ++i)
       drawing.text({corner.x - 6, corner.y + at.y.pixel(at.y_ticks[i]) + 4}, weights[i],
-                   {.size = label_font, .anchor = svg::Anchor::end});
+                   {.size = caption_font, .anchor = svg::Anchor::end});
     if (k + at.across < panels) continue;  // another panel is below
     std::vector<svg::TickName> names;
     if (at.zero) names.push_back({corner.x + at.side_column / 2 - 2, "0"});
@@ -246,8 +246,8 @@ void draw_axes(svg::Drawing& drawing, const Layout& at, Index panels) {
       names.push_back({x, svg::number_text(value)});
     }
     svg::draw_tick_names(drawing, names, corner.y + at.height + 6,
-                         corner.x - panel_gap / 2 - (k % at.across == 0 ? 20 : 0),
-                         corner.x + at.width + panel_gap / 2, label_font);
+                         corner.x - paths_gap / 2 - (k % at.across == 0 ? 20 : 0),
+                         corner.x + at.width + paths_gap / 2, caption_font);
   }
   drawing.end();
 }
@@ -260,7 +260,7 @@ std::string as_svg(const WeightPaths& paths) {
       paths.panels == WeightPanels::by_task ||
       (paths.panels == WeightPanels::automatic && std::ssize(paths.tasks) <= most_panels);
   const std::vector<Panel> panels = make_panels(paths, by_task);
-  Layout at = lay_out(paths, std::ssize(panels), by_task);
+  PathsLayout at = lay_out(paths, std::ssize(panels), by_task);
   const double stroke_width = !by_task ? 0.8 : at.width > 150 ? 1.6 : 1.3;
   const double opacity =
       by_task ? 1 : std::clamp(60 / static_cast<double>(paths.tasks.size()), 0.2, 0.6);
@@ -278,17 +278,17 @@ std::string as_svg(const WeightPaths& paths) {
   svg::Drawing drawing;
   double widest = 0;
   for (const std::string& words : svg::tick_texts(at.y_ticks))
-    widest = std::max(widest, svg::text_width(words, label_font));
+    widest = std::max(widest, svg::text_width(words, caption_font));
   at.left = margin + 20 + widest + 6;
   const double right =
-      at.left + static_cast<double>(at.across) * (at.width + panel_gap) - panel_gap;
+      at.left + static_cast<double>(at.across) * (at.width + paths_gap) - paths_gap;
   const svg::Heading heading{paths.title};
   const double width = std::max(right, margin + heading.width() + 1) + margin;
   double top = margin;
   heading.draw(drawing, {margin, margin}, width - 2 * margin);
   top += heading.height();
   top += draw_legend(drawing, legend, {at.left, top}, right);
-  at.top = top + title_height + 2;
+  at.top = top + caption_height + 2;
 
   for (Index k = 0; k < std::ssize(panels); ++k)
     draw_panel(drawing, paths, at, panels[k], at.corner(k), stroke_width, opacity);

@@ -17,12 +17,12 @@ using svg::margin;
 using svg::Point;
 
 constexpr double side = 360;  // of the plane
-constexpr double font = 12;
-constexpr double row = 18;     // between two names
-constexpr double leader = 46;  // from the plane to the names
-constexpr double swatch = 5;   // radius of a point
-constexpr double below = 46;   // ticks and name of the level axis
-constexpr double beside = 58;  // the same of the upright one
+constexpr double plane_font = 12;
+constexpr double name_row = 18;  // between two names
+constexpr double leader = 46;    // from the plane to the names
+constexpr double swatch = 5;     // radius of a point
+constexpr double below = 46;     // ticks and name of the level axis
+constexpr double beside = 58;    // the same of the upright one
 constexpr std::string_view alone = "#777";
 
 void check(const WeightPlane& plane) {
@@ -52,7 +52,7 @@ std::vector<std::string_view> colours_of(const WeightPlane& plane) {
   return out;
 }
 
-struct Layout {
+struct PlaneLayout {
   svg::Axis x, y;
   Point at(const WeightPlane& plane, Index t) const {
     return {x.pixel(plane.weights(t, 0)), y.pixel(plane.weights(t, 1))};
@@ -60,7 +60,7 @@ struct Layout {
 };
 
 // From the top of the plane to its bottom, members of a group one behind the other: lines to the names cross as little as can be.
-std::vector<Index> order_of_names(const WeightPlane& plane, const Layout& layout,
+std::vector<Index> order_of_names(const WeightPlane& plane, const PlaneLayout& layout,
                                   const std::vector<std::string_view>& colours) {
   std::vector<Index> order(plane.tasks.size());
   std::iota(order.begin(), order.end(), Index{0});
@@ -73,7 +73,7 @@ std::vector<Index> order_of_names(const WeightPlane& plane, const Layout& layout
   return order;
 }
 
-void draw_axes(svg::Drawing& drawing, const WeightPlane& plane, const Layout& layout) {
+void draw_axes(svg::Drawing& drawing, const WeightPlane& plane, const PlaneLayout& layout) {
   drawing.begin("axes");
   const std::vector<double> ticks = svg::ticks(layout.x, 6);
   const std::vector<std::string> words = svg::tick_texts(ticks);
@@ -88,10 +88,10 @@ void draw_axes(svg::Drawing& drawing, const WeightPlane& plane, const Layout& la
   svg::draw_tick_names(drawing, names, layout.y.first + 6, layout.x.first - 20, layout.x.last + 20);
   const Point middle{(layout.x.first + layout.x.last) / 2, (layout.y.first + layout.y.last) / 2};
   drawing.text_within(side, {middle.x, layout.y.first + below - 8}, "weight of " + plane.x_name,
-                      {.size = font, .anchor = svg::Anchor::middle});
+                      {.size = plane_font, .anchor = svg::Anchor::middle});
   drawing.text({layout.x.first - beside + 16, middle.y},
-               svg::shorten("weight of " + plane.y_name, side, font),
-               {.size = font, .anchor = svg::Anchor::middle, .upwards = true});
+               svg::shorten("weight of " + plane.y_name, side, plane_font),
+               {.size = plane_font, .anchor = svg::Anchor::middle, .upwards = true});
   drawing.end();
 }
 
@@ -103,16 +103,16 @@ std::string as_svg(const WeightPlane& plane) {
   const svg::Heading heading{plane.title, plane.remark};
   const double top = margin + heading.height() + 10;
   const double left = margin + beside;
-  const double names_high = row * static_cast<double>(plane.tasks.size());
+  const double names_high = name_row * static_cast<double>(plane.tasks.size());
   const double tall = std::max(side, names_high);
   const double plane_top = top + (tall - side) / 2;
-  const Layout layout{{0, high, left, left + side}, {0, high, plane_top + side, plane_top}};
+  const PlaneLayout layout{{0, high, left, left + side}, {0, high, plane_top + side, plane_top}};
   const std::vector<std::string_view> colours = colours_of(plane);
 
   svg::Drawing drawing;
   double widest = 0;
   for (const std::string& name : plane.tasks)
-    widest = std::max(widest, std::min(svg::longest_label, svg::text_width(name, font)));
+    widest = std::max(widest, std::min(svg::longest_label, svg::text_width(name, plane_font)));
   const double names_left = left + side + leader;
   const double width = std::max(names_left + widest, margin + heading.width() + 1) + margin;
   heading.draw(drawing, {margin, margin}, width - 2 * margin);
@@ -125,12 +125,12 @@ std::string as_svg(const WeightPlane& plane) {
   const std::vector<Index> order = order_of_names(plane, layout, colours);
   double height = 0;  // of the points, about
   for (const Index t : order) height += layout.at(plane, t).y / static_cast<double>(order.size());
-  double y = std::clamp(height - names_high / 2, top, top + tall - names_high) + row / 2;
+  double y = std::clamp(height - names_high / 2, top, top + tall - names_high) + name_row / 2;
   drawing.begin("leaders");
   for (std::size_t k = 0; k < order.size(); ++k) {
     const Point at = layout.at(plane, order[k]);
     drawing.line(
-        at, {names_left - 6, y + row * static_cast<double>(k)},
+        at, {names_left - 6, y + name_row * static_cast<double>(k)},
         {.colour = colours[static_cast<std::size_t>(order[k])], .width = 0.8, .opacity = 0.6});
   }
   drawing.end();
@@ -144,8 +144,8 @@ std::string as_svg(const WeightPlane& plane) {
     const std::string_view colour = colours[static_cast<std::size_t>(t)];
     drawing.text_within(svg::longest_label, {names_left, y + 4},
                         plane.tasks[static_cast<std::size_t>(t)],
-                        {.size = font, .colour = colour == alone ? svg::ink : colour});
-    y += row;
+                        {.size = plane_font, .colour = colour == alone ? svg::ink : colour});
+    y += name_row;
   }
   drawing.end();
   return drawing.finish(width, std::max(top + tall, plane_top + side + below) + margin,

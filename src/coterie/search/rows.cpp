@@ -10,7 +10,7 @@ namespace coterie {
 
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double infinite_lambda = std::numeric_limits<double>::infinity();
 
 // Fits that run side by side share what there is.
 double memory_of(const SearchData& search, const Turn& turn) {
@@ -39,7 +39,7 @@ class LambdaRows : public RowStrategy {
       const GridPoint& point = rows[k].point;
       if (k > 0 && point.norm != rows[k - 1].point.norm) start = {};
       const std::vector<Vector> costs = costs_of(fold, point);
-      const MtmklProblem problem = problem_of(fold, costs, point, infinite);
+      const MtmklProblem problem = problem_of(fold, costs, point, infinite_lambda);
       const Fit common = solve(problem, turn, start, nullptr);
       if (turn.stop) return out;
       Beginning& begin = out[point];
@@ -97,7 +97,7 @@ class LambdaRows : public RowStrategy {
   }
 
   double lambda_at(const GridPoint& point, double lambda_max) const {
-    if (!has_lambda(grid_, point.norm)) return infinite;
+    if (!has_lambda(grid_, point.norm)) return infinite_lambda;
     return grid_.lambda[static_cast<std::size_t>(point.lambda)].at(lambda_max);
   }
 
