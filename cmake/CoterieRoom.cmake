@@ -48,6 +48,20 @@ function(coterie_precompile target kind)
   endif()
 endfunction()
 
+# Compiles the target's sources some at a time, in units of the same size, at most `most` each: a source alone takes most of its time for the
+# same headers and templates, so a build from scratch is much quicker, while one after a change is slower. Names in unnamed
+# namespaces of a target must differ for that.
+function(coterie_unite target most)
+  if(COTERIE_UNITY)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(LENGTH sources count)
+    math(EXPR units "(${count} + ${most} - 1) / ${most}")
+    math(EXPR size "(${count} + ${units} - 1) / ${units}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
 # For code that takes no time when it runs.
 function(coterie_build_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release,Check>>:-O1>)
@@ -83,6 +97,7 @@ function(coterie_room name)
   target_link_libraries(${target} PUBLIC ${ARG_USES} ${ARG_LINKS} PRIVATE fmt::fmt ${ARG_PRIVATE_LINKS})
   coterie_compile_options(${target})
   coterie_precompile(${target} rooms)
+  coterie_unite(${target} 10)
   # Matrices cross the library's boundary, so every user must align them alike, whatever its instruction set.
   target_compile_definitions(${target} PUBLIC EIGEN_MAX_ALIGN_BYTES=64)
   set_property(GLOBAL APPEND PROPERTY COTERIE_ROOMS ${target})
