@@ -510,7 +510,7 @@ for place in (20, 40, 200, 511):
     bad_model(f"bit-of-header-{place}", flipped(place), "")
 for place in (512, 600, 0.25, 0.5, 0.75, 0.9, -1):
     bad_model(f"bit-flipped-{place}", flipped(place), "is damaged: its checksum is not that of its contents")
-bad_model("newer", lambda model: framed(model[512:], version=7), "was written by a newer coterie: model version 7", "Update the program")
+bad_model("newer", lambda model: framed(model[512:], version=8), "was written by a newer coterie: model version 8", "Update the program")
 bad_model("version-of-another-layout", lambda model: framed(model[512:], version=2), "is damaged: /certificate/edge_t is missing")
 bad_model("version-0", lambda model: framed(model[512:], version=0), "is damaged")
 bad_model("version-huge", lambda model: framed(model[512:], version=10 ** 30), "is damaged")

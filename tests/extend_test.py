@@ -250,7 +250,7 @@ def test_programs_that_know_no_extensions_refuse_them(trained):
     """They would take the proof of the first tasks for one of all; those of version 5 and later know them."""
     trained("extend", "m.h5", "c.csv", "-o", "e.h5")
     heads = [(trained.folder / name).read_bytes()[:24] for name in ("m.h5", "e.h5")]
-    assert heads == [b"coterie model\nversion 6\n"] * 2
+    assert heads == [b"coterie model\nversion 7\n"] * 2
 
 
 def classes(n=24, seed=5, names=("u", "v", "w"), task=None):

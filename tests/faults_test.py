@@ -260,7 +260,7 @@ def test_a_false_share_of_lambda_max_is_refused(coterie):
     with h5py.File(path, "r+") as file:
         file["certificates/lambda_max"][0] *= 2
     body = path.read_bytes()[512:]
-    head = f"coterie model\nversion 6\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
+    head = f"coterie model\nversion 7\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
     path.write_bytes(head.ljust(512, b"\0") + body)
     assert "which is not 0.5max of the stated" in coterie("verify", "m.h5", "a.csv", code=1).err
 

@@ -166,7 +166,7 @@ def test_classes_by_pairs(coterie, method):
 def test_the_model_file_says_what_the_method_is(data):
     train(data, "flexclus", "--parameters", "lambda1=0.05")
     head = (data.folder / "m.h5").read_bytes()[:60]
-    assert b"version 6\n" in head
+    assert b"version 7\n" in head
     with h5py.File(data.folder / "m.h5") as file:
         assert file["/settings/method"][()] == b"flexclus" and file["/settings/parameters"][()] == b"lambda1=0.05 lambda2=0.1 lambda3=0.1"
         w, shared = file["/tasks/w"][()], file["/tasks/shared"][()]

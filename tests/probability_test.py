@@ -47,7 +47,7 @@ def add_list(group, name, values, kind):
 
 def seal(path):
     body = path.read_bytes()[512:]
-    head = f"coterie model\nversion 6\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
+    head = f"coterie model\nversion 7\nbytes {len(body)}\ncrc32 {zlib.crc32(body):08x}\n".encode()
     path.write_bytes(head.ljust(512, b"\0") + body)
 
 

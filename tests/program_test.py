@@ -428,7 +428,7 @@ def forge(path, change):
     body = bytearray(bytes_before[512:])
     offset, value = place
     body[offset - 512:offset - 512 + len(value)] = value
-    head = f"coterie model\nversion 6\nbytes {len(body)}\ncrc32 {zlib.crc32(bytes(body)):08x}\n".encode()
+    head = f"coterie model\nversion 7\nbytes {len(body)}\ncrc32 {zlib.crc32(bytes(body)):08x}\n".encode()
     path.write_bytes(head.ljust(512, b"\0") + bytes(body))
 
 

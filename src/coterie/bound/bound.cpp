@@ -210,7 +210,7 @@ std::vector<std::string> notes_on(const Bound& found, const Model& model, const 
     notes.emplace_back(
         "some k(x,x) is above 1, which the published formula does not allow; the others count the "
         "kernels as they are");
-  if (model.scaling.kind != Scaling::Kind::none || model.settings.normalise.divides())
+  if (model.scaling.changes() || model.settings.normalise.divides())
     notes.emplace_back(
         "the theorem takes kernels as given before the data; what the scaling of features and the "
         "divisors of kernels learnt from it is not in the bounds");

@@ -25,10 +25,52 @@ std::pair<Vector, Vector> moments(ConstMatrixRef X, const std::vector<Index>& ro
   return {mean.cast<double>(), (squares / n).cwiseSqrt().cast<double>()};
 }
 
+// Correlations that differ by rounding alone are equal: the order of the columns then decides, not that of the rows.
+constexpr double kSteps = 0x1p32;
+
+// The first d columns of some rows, with mean 0 and length 1; 0 where they are constant.
+Matrix unit_columns(ConstMatrixRef X, const std::vector<Index>& rows, Index d) {
+  Matrix Z = X(rows, Eigen::seqN(0, d));
+  for (Index j = 0; j < d; ++j) {
+    const double low = Z.col(j).minCoeff(), high = Z.col(j).maxCoeff();
+    if (low == high) {
+      Z.col(j).setZero();
+      continue;
+    }
+    Z.col(j) = (Z.col(j).array() - low) / (high - low);  // squares of it are numbers
+    Z.col(j).array() -= Z.col(j).mean();
+    Z.col(j).normalize();
+  }
+  return Z;
+}
+
+std::vector<Index> learn_neighbours(ConstMatrixRef X, const std::vector<Index>& rows, Index d,
+                                    Index smooth) {
+  const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor> Z =
+      unit_columns(X, rows, d);
+  Matrix nearness = Matrix::Zero(d, d);
+  for (Index i = 0; i < d; ++i)
+    for (Index j = i + 1; j < d; ++j)
+      nearness(i, j) = nearness(j, i) = std::round(kSteps * Z.col(i).dot(Z.col(j)));
+  std::vector<Index> out;
+  for (Index j = 0; j < d; ++j) {
+    std::vector<Index> others;
+    for (Index i = 0; i < d; ++i)
+      if (i != j && nearness(i, j) > 0) others.push_back(i);
+    std::ranges::stable_sort(others, std::ranges::greater(),
+                             [&](Index i) { return nearness(i, j); });
+    others.insert(others.begin(), j);
+    others.resize(static_cast<std::size_t>(smooth), j);
+    out.insert(out.end(), others.begin(), others.end());
+  }
+  return out;
+}
+
 }  // namespace
 
 bool Scaling::operator==(const Scaling& other) const {
-  return kind == other.kind && same(shift, other.shift) && same(factor, other.factor);
+  return kind == other.kind && same(shift, other.shift) && same(factor, other.factor) &&
+         smooth == other.smooth && neighbours == other.neighbours;
 }
 
 std::string to_string(Scaling::Kind kind) {
@@ -74,10 +116,14 @@ std::vector<bool> constant_columns(const Dataset& data) {
 }
 
 Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<Index>& rows,
-                      Index kept) {
-  Scaling scaling{kind, {}, {}};
-  if (kind == Scaling::Kind::none) return scaling;
+                      Index kept, Index smooth) {
+  Scaling scaling;
+  scaling.kind = kind;
+  scaling.smooth = smooth;
+  if (!scaling.changes()) return scaling;
   if (rows.empty()) throw InputError("scaling cannot be learnt from no rows.");
+  if (smooth > 1) scaling.neighbours = learn_neighbours(X, rows, X.cols() - kept, smooth);
+  if (kind == Scaling::Kind::none) return scaling;
 
   Vector low = X.row(rows[0]), high = low;
   for (const Index i : rows) {
@@ -104,18 +150,30 @@ Scaling learn_scaling(Scaling::Kind kind, ConstMatrixRef X, const std::vector<In
   return scaling;
 }
 
-Scaling learn_scaling(Scaling::Kind kind, const Dataset& data) {
-  return learn_scaling(kind, data.X, rows_used(data));
+Scaling learn_scaling(Scaling::Kind kind, const Dataset& data, Index smooth) {
+  return learn_scaling(kind, data.X, rows_used(data), 0, smooth);
 }
 
 Matrix apply_scaling(const Scaling& scaling, Matrix X) {
-  if (scaling.kind == Scaling::Kind::none) return X;
-  if (X.cols() != scaling.shift.size()) {
-    throw InputError(fmt::format("the scaling was learnt for {} features, but the data has {}.",
-                                 scaling.shift.size(), X.cols()));
+  const auto check = [&](Index features) {
+    if (X.cols() != features)
+      throw InputError(fmt::format("the scaling was learnt for {} features, but the data has {}.",
+                                   features, X.cols()));
+  };
+  if (scaling.kind != Scaling::Kind::none) {
+    check(scaling.shift.size());
+    X.rowwise() -= scaling.shift.transpose();
+    X.array().rowwise() *= scaling.factor.transpose().array();
   }
-  X.rowwise() -= scaling.shift.transpose();
-  X.array().rowwise() *= scaling.factor.transpose().array();
+  if (scaling.smooth == 1) return X;
+  const Index d = std::ssize(scaling.neighbours) / scaling.smooth;
+  if (X.cols() < d) check(d);
+  const Matrix from = X.leftCols(d);
+  X.leftCols(d).setZero();
+  const Index* neighbour = scaling.neighbours.data();
+  for (Index j = 0; j < d; ++j)
+    for (Index k = 0; k < scaling.smooth; ++k) X.col(j) += from.col(*neighbour++);
+  X.leftCols(d) /= static_cast<double>(scaling.smooth);
   return X;
 }
 

@@ -113,5 +113,69 @@ TEST(Scaling, ErrorsSayWhatToDo) {
             "the scaling was learnt for 2 features, but the data has 1.");
 }
 
+// Column 1 is column 0 with some noise, column 2 its opposite; 3 is constant, 4 alone.
+Matrix related_columns() {
+  Random random(9);
+  Matrix X(40, 5);
+  for (Index i = 0; i < 40; ++i) {
+    const double x = random.normal();
+    X.row(i) << x, 2 * x + 0.1 * random.normal() + 7, -x, 5, random.normal();
+  }
+  return X;
+}
+
+TEST(Scaling, SmoothFeaturesAreMeansOfThoseThatRiseTogether) {
+  const Matrix X = related_columns();
+  const Scaling scaling = learn_scaling(Scaling::Kind::none, X, first_rows(40), 0, 2);
+  const auto neighbour = [&](Index j) {
+    EXPECT_EQ(scaling.neighbours[static_cast<std::size_t>(2 * j)], j);
+    return scaling.neighbours[static_cast<std::size_t>(2 * j + 1)];
+  };
+  EXPECT_EQ(neighbour(0), 1);
+  EXPECT_EQ(neighbour(1), 0);
+  EXPECT_EQ(neighbour(3), 3);  // nothing rises with a constant
+  const Matrix Z = apply_scaling(scaling, X);
+  EXPECT_EQ(Z.col(0), (X.col(0) + X.col(1)) / 2);
+  EXPECT_EQ(Z.col(3), X.col(3));
+  // By the definition: no other column has a larger correlation.
+  const Matrix S = apply_scaling(learn_scaling(Scaling::Kind::standard, X, first_rows(40)), X);
+  const Matrix R = S.transpose() * S / 40;
+  for (const Index j : {2, 4}) {
+    Matrix::Index nearest = 0;
+    Vector others = R.col(j);
+    others[j] = 0;
+    EXPECT_EQ(neighbour(j), others.maxCoeff(&nearest) > 0 ? nearest : j);
+  }
+}
+
+TEST(Scaling, SmoothFeaturesDoNotDependOnUnitsRowsOrColumnsBehind) {
+  const Matrix X = related_columns();
+  const Scaling scaling = learn_scaling(Scaling::Kind::standard, X, first_rows(30), 0, 3);
+  Matrix Y = X.colwise().reverse();
+  Y.col(0) *= 1e200;
+  Y.col(1) *= 1e-200;
+  std::vector<Index> last = first_rows(40);
+  last.erase(last.begin(), last.begin() + 10);
+  EXPECT_EQ(learn_scaling(Scaling::Kind::standard, Y, last, 0, 3).neighbours, scaling.neighbours);
+  // Scores stand behind the features, and have a scale.
+  const Scaling kept = learn_scaling(Scaling::Kind::standard, X, first_rows(30), 2, 2);
+  EXPECT_EQ(apply_scaling(kept, X).rightCols(2), X.rightCols(2));
+  EXPECT_EQ(kept.neighbours.size(), 6);
+}
+
+TEST(Scaling, MeansOfMoreFeaturesThanRiseTogetherCountTheFeatureItself) {
+  const Matrix X = related_columns().leftCols(2);
+  const Scaling scaling = learn_scaling(Scaling::Kind::none, X, first_rows(40), 0, 4);
+  EXPECT_EQ(scaling.neighbours, (std::vector<Index>{0, 1, 0, 0, 1, 0, 1, 1}));
+  EXPECT_LE((apply_scaling(scaling, X).col(0) - (3 * X.col(0) + X.col(1)) / 4).norm(), 1e-14);
+}
+
+TEST(Scaling, EqualCorrelationsKeepTheOrderOfTheColumns) {
+  Matrix X = random_matrix(30, 1).replicate(1, 4);
+  X.col(2) *= 3;  // other rounding
+  const Scaling scaling = learn_scaling(Scaling::Kind::none, X, first_rows(30), 0, 3);
+  EXPECT_EQ(scaling.neighbours, (std::vector<Index>{0, 1, 2, 1, 0, 2, 2, 0, 1, 3, 0, 1}));
+}
+
 }  // namespace
 }  // namespace coterie

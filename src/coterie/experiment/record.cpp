@@ -39,8 +39,9 @@ void describe(Lines& out, const MethodPlan& method) {
       const bool in_grid = field == "C" || field == "lambda" || field == "norm" ||
                            field == "normalise" || field == "parameters";
       // A setting that came later is named where it is set: what was done before does not depend on it.
-      const bool came_later = field == "first-stage";
-      if (in_grid || (came_later && text_of(value).empty())) return;
+      const std::string none = field == "first-stage" ? "" : "1";
+      const bool came_later = field == "first-stage" || field == "smooth";
+      if (in_grid || (came_later && text_of(value) == none)) return;
       out.add(name, text_of(value));
     });
   for (const double C : method.grid.C) out.add("C", C);

@@ -11,7 +11,7 @@
 
 namespace coterie {
 
-inline constexpr int kModelVersion = 6;  // what is written; older ones are read
+inline constexpr int kModelVersion = 7;  // what is written; older ones are read
 
 // Throws InputError when the model contradicts itself, so that no file is written that could not be read.
 std::string model_to_bytes(const Model& model);

@@ -191,6 +191,16 @@ Groups groups_of(const std::vector<Index>& numbers) {
 
 namespace {
 
+void check_neighbours(const Model& model) {
+  const Index d = std::ssize(model.features_of_data());
+  const Scaling& scaling = model.scaling;
+  const Index numbers = scaling.smooth > 1 ? scaling.smooth * d : 0;
+  require(std::ssize(scaling.neighbours) == numbers, "/features/neighbours has {} values, not {}",
+          scaling.neighbours.size(), numbers);
+  for (const Index j : scaling.neighbours)
+    require(j < d, "/features/neighbours has feature {} of {}", j, d);
+}
+
 void check_first_stage(const Model& model) {
   if (!model.first_stage) return;
   const FirstStage& first = *model.first_stage;
@@ -235,6 +245,7 @@ void check_model(const Model& model) {
             model.settings.method->name);
   check_groups(model.groups(), std::ssize(model.tasks));
   check_values(model);
+  check_neighbours(model);
   check_kernels(model);
   check_support_vectors(model);
   check_tasks(model);

@@ -76,6 +76,8 @@ void visit_features(Pass& file, AnyModel& model) {
   const Index scaled = model.scaling.kind == Scaling::Kind::none ? 0 : d;
   file.value("/features/shift", model.scaling.shift, finite, scaled);
   file.value("/features/factor", model.scaling.factor, finite, scaled);
+  file.value("/features/neighbours", model.scaling.neighbours, index_below(d));
+  if constexpr (Pass::reads) model.scaling.smooth = model.settings.smooth;
 }
 
 template <typename Pass, typename AnyModel>

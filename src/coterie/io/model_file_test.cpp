@@ -42,6 +42,7 @@ struct Shape {
   bool complete = true;
   double lambda = 0.25;
   Scaling::Kind scaling = Scaling::Kind::standard;
+  Index smooth = 2;
   Casting casting = Casting::binary;
   std::vector<Calibration::Kind> calibrations = {};  // of the tasks, in turn; none when empty
   std::vector<Index> added = {};                     // tasks of each extension, the last of all
@@ -140,6 +141,11 @@ Model random_model(std::uint64_t seed, const Shape& shape) {
   model.settings.max_steps = 17;
   for (Index j = 0; j < shape.features; ++j) model.features.push_back(fmt::format("f{}", j + 1));
   model.scaling.kind = shape.scaling;
+  if (shape.smooth > 1) {
+    model.settings.smooth = model.scaling.smooth = shape.smooth;
+    for (Index k = 0; k < shape.smooth * shape.features; ++k)
+      model.scaling.neighbours.push_back(random.below(shape.features));
+  }
   if (shape.scaling != Scaling::Kind::none) {
     model.scaling.shift = random_vector(random, shape.features, -1, 1);
     model.scaling.factor = random_vector(random, shape.features, 0.5, 2);
@@ -189,8 +195,11 @@ std::vector<Shape> all_shapes() {
           {.tasks = 1, .support_vectors = 0, .kernels = "chi2", .complete = false, .lambda = 0},
           {.tasks = 200, .features = 30, .support_vectors = 50, .lambda = kInfinity},
           {.tasks = 60, .features = 1, .kernels = "paper", .scaling = Scaling::Kind::minmax},
-          {.scaling = Scaling::Kind::none, .casting = Casting::one_vs_rest},
-          {.features = 0, .kernels = "precomputed:K.csv:raw", .casting = Casting::one_vs_one},
+          {.scaling = Scaling::Kind::none, .smooth = 1, .casting = Casting::one_vs_rest},
+          {.features = 0,
+           .smooth = 1,
+           .kernels = "precomputed:K.csv:raw",
+           .casting = Casting::one_vs_one},
           {.calibrations = {Calibration::Kind::platt}},
           {.tasks = 70, .casting = Casting::one_vs_one, .calibrations = {isotonic}},
           {.complete = false, .calibrations = {isotonic, platt, platt}},
@@ -350,10 +359,10 @@ TEST_F(ModelFile, SaysWhatIsNotAModel) {
     EXPECT_EQ(read_error(noise), "m.h5: is not a coterie model." + advice);
   }
   std::string newer = good;
-  newer[newer.find("version 6") + 8] = '7';
+  newer[newer.find("version 7") + 8] = '8';
   EXPECT_EQ(read_error(newer),
-            "m.h5: was written by a newer coterie: model version 7, this program reads up to "
-            "version 6. Update the program.");
+            "m.h5: was written by a newer coterie: model version 8, this program reads up to "
+            "version 7. Update the program.");
   std::string changed = good;
   changed.back() ^= 1;
   EXPECT_EQ(read_error(changed),
@@ -430,6 +439,11 @@ TEST_F(ModelFile, ForgedContentsAreRefused) {
        "/features/shift has 3 values, not 4"},
       {[](Model& m) { m.scaling.kind = Scaling::Kind::none; },
        "/features/shift has 4 values, not 0"},
+      {[](Model& m) { m.scaling.neighbours.pop_back(); },
+       "/features/neighbours has 7 values, not 8"},
+      {[](Model& m) { m.scaling.neighbours[3] = 4; }, "/features/neighbours[3] is 4"},
+      {[](Model& m) { m.settings.smooth = 3; }, "/features/neighbours has 8 values, not 12"},
+      {[](Model& m) { m.settings.smooth = 1'000'000'000'000; }, "`smooth` is '1000000000000'"},
       {[](Model& m) { m.scaling.factor[0] = kInfinity; }, "/features/factor[0] is inf"},
       {[](Model& m) { m.kernels[1].columns[0] = 3; }, "is not what its name says"},
       {[](Model& m) { m.kernels[1].columns.pop_back(); }, "is not what its name says"},
@@ -598,7 +612,7 @@ TEST_F(ModelFile, TheVersionSaysWhereArraysStand) {
   EXPECT_TRUE(has_calibration(some) && !is_calibrated(some));
   EXPECT_TRUE(has_calibration(all) && is_calibrated(all));
   for (const std::string& file : {plain, calibrated, partly, extended}) {
-    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 6\n");
+    EXPECT_EQ(file.substr(0, 24), "coterie model\nversion 7\n");
     EXPECT_EQ(read_error(sealed(file, 5)), "");  // which lacked what is new
     for (int version = 1; version < 5; ++version)
       EXPECT_EQ(read_error(sealed(file, version)),

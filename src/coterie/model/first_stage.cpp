@@ -37,6 +37,7 @@ Settings settings_of(const std::string& block, const Settings& second, double C)
                 [](const Kernel& kernel) { return kernel.is_precomputed() || has_scores(kernel); });
   if (!kernels.empty()) out.kernels = Kernels(std::move(kernels));
   out.scale = second.scale;
+  out.smooth = second.smooth;
   out.C = C;
   out.norm = p.at("learnt") != 0 ? 1 : std::numeric_limits<double>::infinity();
   out.class_weight = p.at("balanced") != 0 ? ClassWeight::balanced : ClassWeight::none;

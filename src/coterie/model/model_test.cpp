@@ -348,6 +348,45 @@ TEST(CheckerOfPreparation, AgreesOnScalingAndDivisorsAndNoticesFalseOnes) {
   }
 }
 
+// Features are averaged with those that the data says, under every scaling, and predictions follow.
+TEST(CheckerOfPreparation, AgreesOnSmoothFeaturesAndNoticesFalseNeighbours) {
+  for (const Scale scale : {Scale::none, Scale::standard}) {
+    RandomProblem problem = random_problem(43, Oddity::none);
+    const Index d = problem.data.X.cols();
+    ASSERT_GE(d, 3);
+    problem.settings.kernels = "gauss:1 gauss:3 linear";
+    problem.settings.scale = scale;
+    problem.settings.smooth = 2;
+    problem.settings.lambda = "0.1max";
+    const Prepared prepared = prepare(problem.data, problem.settings, {}, 1);
+    Model model =
+        make_model(prepared, problem.settings, fit_prepared(prepared, problem.settings, 1), "");
+    for (const std::string& finding : verify_training(model, problem.data).findings)
+      ADD_FAILURE() << finding;
+    EXPECT_EQ(prepared.set.data.X, apply_scaling(model.scaling, problem.data.X));
+    const auto finding_of = [&](std::vector<Index> neighbours) {
+      Model forged = model;
+      forged.scaling.neighbours = std::move(neighbours);
+      const std::vector<std::string> findings = verify_training(forged, problem.data).findings;
+      return findings.empty() ? "" : findings.front();
+    };
+    // Every other choice for the first feature is noticed: a farther one, itself instead of one, one instead of itself.
+    for (Index other = 0; other < d; ++other) {
+      std::vector<Index> neighbours = model.scaling.neighbours;
+      if (other == neighbours[1]) continue;
+      neighbours[1] = other;
+      EXPECT_NE(finding_of(neighbours).find("that 'f1' is averaged with"), std::string::npos)
+          << other;
+    }
+    std::vector<Index> swapped = model.scaling.neighbours;
+    std::swap(swapped[0], swapped[1]);
+    EXPECT_EQ(finding_of(swapped).empty(), swapped == model.scaling.neighbours);
+    model.settings.smooth = 1;
+    EXPECT_NE(verify_training(model, problem.data).findings.at(0).find("the mean of 2 features"),
+              std::string::npos);
+  }
+}
+
 TEST_F(Checker, RejectsOtherData) {
   Dataset fewer = problem_.data;
   fewer.tasks.pop_back();

@@ -205,6 +205,7 @@ void validate(const Settings& settings) {
   check_distinct(settings.kernels.list());
   require(settings.normalise.kind != Normalisation::Kind::tail || settings.normalise.h >= 1,
           "normalise");
+  require(settings.smooth >= 1 && settings.smooth <= 1000, "smooth");
   require(settings.tolerance > 0 && std::isfinite(settings.tolerance), "tolerance");
   require(settings.max_steps >= 1, "max-steps");
   require(settings.map.rank >= 1, "map");

@@ -47,6 +47,7 @@ struct Settings {
   Kernels kernels = paper_kernels();
   Normalisation normalise = {};
   std::optional<Scale> scale = {};  // none given: what suits the method (in_full)
+  Index smooth = 1;                 // columns that are averaged (data/scaling.hpp)
   ClassWeight class_weight = ClassWeight::none;
   double tolerance = 1e-4;
   Solver solver = Solver::newton;
@@ -78,6 +79,10 @@ void visit_fields(AnySettings& s, F&& f) {
     "scaling of the features, learnt on the training data; when it is not given, linear methods "
     "have 'standard' and others 'none'",
     "'none', 'standard' or 'minmax'");
+  f("smooth", s.smooth,
+    "every feature becomes the mean of so many: itself, and those that rise and fall with it most "
+    "in the training data of all tasks; good for pixels and other columns with neighbours",
+    "a whole number from 1 to 1000");
   f("class-weight", s.class_weight, "weights of the two classes in C", "'none' or 'balanced'");
   f("tolerance", s.tolerance, "relative duality gap at which the fit is done", "a number > 0");
   f("solver", s.solver, "algorithm",

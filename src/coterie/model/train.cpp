@@ -88,8 +88,8 @@ Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int 
   check_dataset(data);
   auto [scored, first] = learn_scores(std::move(data), settings, threads);
   const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, scored);
-  const Scaling scaling =
-      learn_scaling(*settings.scale, scored.X, rows_used(scored), first ? first->columns() : 0);
+  const Scaling scaling = learn_scaling(*settings.scale, scored.X, rows_used(scored),
+                                        first ? first->columns() : 0, settings.smooth);
   Prepared prepared;
   prepared.set = make_training_set(std::move(scored), scaling, settings, extras);
   prepared.set.first_stage = first;

@@ -63,7 +63,7 @@ LinearTraining prepare_linear(Dataset data, const Settings& settings, const Extr
     return out;
   }
   check_dataset(data);
-  const Scaling scaling = learn_scaling(*settings.scale, data);
+  const Scaling scaling = learn_scaling(*settings.scale, data, settings.smooth);
   Settings unit = settings;
   unit.C = 1;
   out.set = make_training_set(std::move(data), scaling, unit, extras);

@@ -37,6 +37,11 @@ std::vector<Index> training_rows(const Dataset& data, const Split& split) {
   return {rows.begin(), rows.end()};
 }
 
+// Whether folds have features of their own.
+bool learns_scaling(const Settings& settings) {
+  return settings.scale.value_or(Scale::none) != Scale::none || settings.smooth > 1;
+}
+
 // One fold of kernels: the training side, and the whole with its divisors.
 struct KernelFold {
   Prepared train;
@@ -85,7 +90,7 @@ std::vector<KernelFold> slice_folds(const SearchData& search, const std::vector<
                                     const Normalisation& normalisation, GramCache& cache) {
   const std::vector<std::string> features = features_with_scores(search.settings, search.data);
   const bool scores = features.size() > search.data.features.size();
-  const bool own = scores || search.settings.scale.value_or(Scale::none) != Scale::none;
+  const bool own = scores || learns_scaling(search.settings);
   const std::vector<Kernel> kernels =
       prepare_kernels(search.settings.kernels, normalisation, search.data, features);
   cache.resize(splits.size());
@@ -196,13 +201,13 @@ WholeGrams whole_grams(const SearchData& search, const Normalisation& normalisat
   largest.C = search.largest_C;
   const double C = largest_cost(sample_costs(search.data, largest, search.extras));
   out.scaling = learn_scaling(search.settings.scale.value_or(Scale::none), samples.X, rows,
-                              scored ? scored->first->columns() : 0);
+                              scored ? scored->first->columns() : 0, search.settings.smooth);
   const auto compute = [&](const Dataset& data) {
     return compute_grams(data, out.kernels, Normalisation::cosine(), search.extras.precomputed,
                          search.threads, search.storage, C)
         .tasks;
   };
-  if (out.scaling.kind == Scaling::Kind::none) {
+  if (!out.scaling.changes()) {
     out.tasks = compute(samples);
   } else {
     Dataset scaled = samples;
@@ -283,8 +288,8 @@ Storage storage_within(const SearchData& search, Index folds, double budget) {
     pairs += static_cast<double>(task.size()) * static_cast<double>(task.size());
   }
   const double whole = 8 * roots * (search.settings.method->pools ? samples * samples : pairs);
-  const bool shared = search.settings.scale.value_or(Scale::none) == Scale::none &&
-                      score_blocks(kernels, search.data.features).empty();
+  const bool shared =
+      !learns_scaling(search.settings) && score_blocks(kernels, search.data.features).empty();
   const double wholes = shared ? 1 : static_cast<double>(folds);
   return whole * (wholes + static_cast<double>(folds)) <= budget ? Storage::stored
                                                                  : Storage::on_demand;

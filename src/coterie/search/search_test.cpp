@@ -99,13 +99,15 @@ TEST(Grid, SaysWhatIsWrong) {
 
 // ---- folds: slices of kernels equal fits from raw rows
 
-class Slicing : public ::testing::TestWithParam<std::tuple<Scale, Normalisation, ClassWeight>> {};
+class Slicing
+    : public ::testing::TestWithParam<std::tuple<Scale, Index, Normalisation, ClassWeight>> {};
 
 TEST_P(Slicing, EqualsRefittingFromRawRows) {
-  const auto [scale, normalise, weight] = GetParam();
+  const auto [scale, smooth, normalise, weight] = GetParam();
   for (const Dataset& data : {planted(), three_classes()}) {
     Settings settings = small_settings();
     settings.scale = scale;
+    settings.smooth = smooth;
     settings.normalise = normalise;
     settings.class_weight = weight;
     settings.lambda = "0.2max";
@@ -133,17 +135,20 @@ TEST_P(Slicing, EqualsRefittingFromRawRows) {
 
 INSTANTIATE_TEST_SUITE_P(
     AllWays, Slicing,
-    ::testing::Values(std::tuple{Scale::none, Normalisation::cosine(), ClassWeight::none},
-                      std::tuple{Scale::none, Normalisation::tail(4), ClassWeight::balanced},
-                      std::tuple{Scale::none, Normalisation::none(), ClassWeight::none},
-                      std::tuple{Scale::standard, Normalisation::variance(), ClassWeight::none},
-                      std::tuple{Scale::minmax, Normalisation::tail(2), ClassWeight::balanced}));
+    ::testing::Values(
+        std::tuple{Scale::none, Index{3}, Normalisation::cosine(), ClassWeight::none},
+        std::tuple{Scale::none, Index{1}, Normalisation::cosine(), ClassWeight::none},
+        std::tuple{Scale::none, Index{1}, Normalisation::tail(4), ClassWeight::balanced},
+        std::tuple{Scale::none, Index{1}, Normalisation::none(), ClassWeight::none},
+        std::tuple{Scale::standard, Index{1}, Normalisation::variance(), ClassWeight::none},
+        std::tuple{Scale::minmax, Index{2}, Normalisation::tail(2), ClassWeight::balanced}));
 
 // Held-out rows that are absurd must not touch the training side: its scaling, divisors and fit.
 TEST(Slicing, NothingLeaksFromHeldOutRows) {
   Dataset data = planted();
   Settings settings = small_settings();
   settings.scale = Scale::standard;
+  settings.smooth = 2;
   settings.normalise = Normalisation::variance();
   const Extras extras;
   const std::vector<Split> splits = fold_tasks(data, 3, 5);
@@ -153,13 +158,15 @@ TEST(Slicing, NothingLeaksFromHeldOutRows) {
     const Fold fold =
         std::move(make_folds(search, {splits[0]}, Normalisation::variance(), cache).front());
     const Prepared& train = kernels_of(fold);
-    return std::pair(train.grams.divisors, fit_prepared(train, settings, 1).fit);
+    return std::tuple(train.set.scaling.neighbours, train.grams.divisors,
+                      fit_prepared(train, settings, 1).fit);
   };
-  const auto [divisors, before] = fit_of_first_fold();
+  const auto [neighbours, divisors, before] = fit_of_first_fold();
   for (std::size_t t = 0; t < data.tasks.size(); ++t)
     for (const Index i : splits[0].rest[t])
       data.X.row(data.tasks[t].rows[static_cast<std::size_t>(i)]).setConstant(1e3);
-  const auto [changed, after] = fit_of_first_fold();
+  const auto [same, changed, after] = fit_of_first_fold();
+  EXPECT_EQ(same, neighbours);
   EXPECT_LE((divisors - changed).norm(), 1e-9 * divisors.norm());
   EXPECT_LE((before.theta - after.theta).norm(), 1e-5);
 }
