@@ -8,6 +8,7 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
+#include "coterie/front/alternatives.hpp"
 #include "coterie/front/contest.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
@@ -28,6 +29,7 @@ struct SelectOptions {
   Settings settings;
   std::vector<MethodRef> methods = {MethodRef()};
   std::vector<Kernels> kernels = {Settings().kernels};  // sets of them
+  std::vector<Index> smooth = {};                       // none given: by the preset
   std::optional<std::string> C, lambda, norm, normalise;
   std::string parameters;
   std::string preset = "paper";
@@ -62,18 +64,25 @@ void check_one_way(const SelectOptions& options) {
     throw InputError(fmt::format("{} are both given; choose one.", fmt::join(given, " and ")));
 }
 
-// Who is to be judged: every method, with every set of kernels if it has any.
+std::vector<Index> smooth_of(const SelectOptions& options) {
+  if (!options.smooth.empty()) return options.smooth;
+  return options.preset == "best" ? std::vector<Index>{1, kSmooth} : std::vector<Index>{1};
+}
+
+// Who is to be judged: every method, with every set of kernels if it has any, on features smoothed in every way.
 std::vector<Settings> candidate_settings(const SelectOptions& options) {
   std::vector<Settings> out;
   for (const MethodRef& method : options.methods)
-    for (const Kernels& kernels : options.kernels) {
-      Settings one = options.settings;
-      one.method = method;
-      one.kernels = kernels;
-      const std::vector<std::string> unused = unused_fields(one);
-      const bool has_kernels = std::ranges::find(unused, "kernels") == unused.end();
-      if (has_kernels || kernels == options.kernels.front()) out.push_back(std::move(one));
-    }
+    for (const Kernels& kernels : options.kernels)
+      for (const Index smooth : smooth_of(options)) {
+        Settings one = options.settings;
+        one.method = method;
+        one.kernels = kernels;
+        one.smooth = smooth;
+        const std::vector<std::string> unused = unused_fields(one);
+        const bool has_kernels = std::ranges::find(unused, "kernels") == unused.end();
+        if (has_kernels || kernels == options.kernels.front()) out.push_back(std::move(one));
+      }
   return out;
 }
 
@@ -258,6 +267,8 @@ struct SelectSession {
     extras = read_extras(options.problem, with_all, data);
     check_dataset(data);
     if (!options.validation.empty()) plan.how.validation = read_validation(options, data);
+    if (options.smooth.empty() && data.X.cols() < kLeastToSmooth)
+      std::erase_if(plan.candidates, [](const Candidate& one) { return one.settings.smooth > 1; });
     for (Candidate& one : plan.candidates) limit_clusters(one.grid, std::ssize(data.tasks));
     if (options.calibration.wanted())  // what cannot be folded is said before the search
       fold_tasks(data, options.folds, plan.how.seed);
@@ -391,7 +402,8 @@ void add_lists(CLI::App& command, SelectOptions& options) {
   command
       .add_option("--preset", options.preset,
                   "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
-                  "cosine) or 'best' (norms and normalisations too)")
+                  "cosine) or 'best' (norms and normalisations too, and of many features whether "
+                  "to smooth them)")
       ->type_name("TEXT")
       ->capture_default_str();
   add_list("-C,--C", options.C, "list of C: " + numbers);
@@ -442,7 +454,27 @@ std::vector<Kernels> read_kernel_sets(const std::string& text) {
   return out;
 }
 
+// "1,5".
+std::vector<Index> read_smooth(const std::string& text) {
+  std::vector<Index> out;
+  for (const std::string& word : split_names(text)) {
+    Index value = 0;
+    if (!read_text(word, value) || value < 1 || std::ranges::count(out, value) > 0)
+      throw InputError(fmt::format(
+          "--smooth is '{}'; it must be a list of different whole numbers >= 1.", text));
+    out.push_back(value);
+  }
+  return out;
+}
+
 void add_candidates(CLI::App& command, SelectOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--smooth", [&options](const std::string& text) { options.smooth = read_smooth(text); },
+          "list of numbers of features that are averaged, itself and those that rise and fall with "
+          "it most; several, such as 1,5, are judged as methods are (default: 1; with --preset "
+          "best 1,5)")
+      ->type_name("LIST");
   command
       .add_option_function<std::string>(
           "--method", [&options](const std::string& text) { options.methods = read_methods(text); },
@@ -532,7 +564,7 @@ void add_select(CLI::App& program, Action& chosen) {
   add_problem(command, options->problem);
   add_candidates(command, *options);
   add_settings(command, options->settings,
-               {"C", "lambda", "norm", "normalise", "parameters", "method", "kernels"});
+               {"C", "lambda", "norm", "normalise", "parameters", "method", "kernels", "smooth"});
   add_calibrate(command, options->calibration);
   add_seed(command, options->seed);
   add_resources(command, options->problem);

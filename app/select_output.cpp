@@ -192,10 +192,19 @@ std::string method_heat_map(const Selection& selection) {
   return as_svg(map);
 }
 
-// Other kernels, or another method.
-std::string alternative_name(const Alternative& one) {
-  return one.settings.method->is_main() ? "with kernels of single columns it"
-                                        : one.settings.method->name;
+// Other kernels, smoothed features, or another method.
+std::string alternative_name(const Alternative& one, const Settings& chosen) {
+  if (!one.settings.method->is_main()) return one.settings.method->name;
+  return one.settings.smooth == chosen.smooth ? "with kernels of single columns it"
+                                              : "on smoothed features it";
+}
+
+// How to have it.
+std::string alternative_options(const Alternative& one, const Settings& chosen) {
+  if (!one.settings.method->is_main()) return "--method " + one.settings.method->name;
+  return one.settings.smooth == chosen.smooth
+             ? fmt::format("--kernels \"{}\"", text_of(one.settings.kernels))
+             : fmt::format("--smooth {}", one.settings.smooth);
 }
 
 // How points, rows and fits hang together.
@@ -351,6 +360,7 @@ Json json_selection(const Selection& selection) {
   for (const Alternative& one : selection.alternatives)
     out["alternatives"].push_back({{"method", one.settings.method->name},
                                    {"kernels", text_of(one.settings.kernels)},
+                                   {"smooth", one.settings.smooth},
                                    {"value", json_number(one.score)},
                                    {"standard_error", json_number(one.standard_error)},
                                    {"better", json_number(one.better)},
@@ -391,6 +401,7 @@ Json json_contest(const Contest& contest) {
     out["methods"].push_back({{"name", contest.name(one)},
                               {"method", selection.grid.method->name},
                               {"kernels", text_of(selection.settings.kernels)},
+                              {"smooth", selection.settings.smooth},
                               {"value", json_number(selection.of_chosen().score)},
                               {"standard_error", json_number(selection.of_chosen().standard_error)},
                               {"behind", json_number(one.behind)},
@@ -503,11 +514,10 @@ void print_selection(const Selection& selection) {
                selection.saved * selection.scores.cells.begin()->second.rows());
   for (const Alternative& one : selection.alternatives)
     if (one.would_do_better())
-      fmt::print("{} would score {}, this model {}: try {}\n", alternative_name(one),
-                 score_text(one.score, selection.score), score_text(chosen.score, selection.score),
-                 one.settings.method->is_main()
-                     ? fmt::format("--kernels \"{}\"", text_of(one.settings.kernels))
-                     : "--method " + one.settings.method->name);
+      fmt::print("{} would score {}, this model {}: try {}\n",
+                 alternative_name(one, selection.settings), score_text(one.score, selection.score),
+                 score_text(chosen.score, selection.score),
+                 alternative_options(one, selection.settings));
   if (selection.scores.unconverged > 0)
     fmt::print("{} of {} fits stopped short of the tolerance (worst relative gap {:.1e})\n",
                selection.scores.unconverged, selection.scores.fits, selection.scores.worst_gap);

@@ -74,8 +74,16 @@ Trial columns_trial(const Selection& selection, const Settings& base) {
   return trial;
 }
 
+// The chosen point on smoothed features.
+Trial smooth_trial(const Selection& selection, const Settings& base) {
+  Trial trial = columns_trial(selection, base);
+  trial.settings.kernels = base.kernels;
+  trial.settings.smooth = kSmooth;
+  return trial;
+}
+
 struct Wanted {
-  bool linear = false, uniform = false, pooled = false, columns = false;
+  bool linear = false, uniform = false, pooled = false, columns = false, smooth = false;
 };
 
 Wanted wanted_for(const Dataset& data, const Selection& selection, const Settings& base) {
@@ -83,6 +91,7 @@ Wanted wanted_for(const Dataset& data, const Selection& selection, const Setting
   out.linear = std::ranges::none_of(base.kernels.list(), &Kernel::is_precomputed);
   out.uniform = std::ranges::none_of(selection.grid.norm, [](double p) { return std::isinf(p); });
   out.pooled = data.tasks.size() > 1 && !why_not(*MethodRef("pooled"), data);
+  out.smooth = out.linear && base.smooth == 1 && data.X.cols() >= kLeastToSmooth;
   const auto has_columns = [](const Kernel& kernel) { return !kernel.block.empty(); };
   out.columns = out.linear && data.X.cols() > 1 &&
                 std::ranges::none_of(base.kernels.list(), has_columns) &&
@@ -119,10 +128,14 @@ std::vector<Trial> trials_for(const Dataset& data, const Selection& selection, c
   const double fits = kShare * static_cast<double>(selection.scores.fits);
   const double for_columns = static_cast<double>(folds) * cost_of_columns(data, base);
   const bool columns = wanted.columns && for_columns + per_point <= fits;
-  const double left = columns ? fits - for_columns : fits;
+  double left = columns ? fits - for_columns : fits;
+  const double for_smooth = 2 * static_cast<double>(folds);
+  const bool smooth = wanted.smooth && for_smooth + per_point <= left;
+  if (smooth) left -= for_smooth;
   const Index points = per_point > 0 ? static_cast<Index>(std::min(3.0, left / per_point)) : 0;
   std::vector<Trial> out;
   if (columns) out.push_back(columns_trial(selection, base));
+  if (smooth) out.push_back(smooth_trial(selection, base));
   if (points == 0) return out;
   if (wanted.linear) out.push_back(linear_trial(base, std::ssize(data.tasks), points));
   if (wanted.uniform) out.push_back(kernel_trial(selection, base, "uniform", 1, points));

@@ -32,12 +32,17 @@ void judge(Contest& out) {
 }  // namespace
 
 std::string name_of(const Candidate& candidate, const std::vector<Candidate>& among) {
-  const std::string& name = candidate.grid.method->name;
-  const bool alone = std::ranges::none_of(among, [&](const Candidate& other) {
-    return other.grid.method == candidate.grid.method &&
-           other.settings.kernels != candidate.settings.kernels;
-  });
-  return alone ? name : fmt::format("{}, {}", name, text_of(candidate.settings.kernels));
+  std::string name = candidate.grid.method->name;
+  // Whether others of the method differ in a setting.
+  const auto differs = [&](const auto Settings::*setting) {
+    return std::ranges::any_of(among, [&](const Candidate& other) {
+      return other.grid.method == candidate.grid.method &&
+             other.settings.*setting != candidate.settings.*setting;
+    });
+  };
+  if (differs(&Settings::kernels)) name += ", " + text_of(candidate.settings.kernels);
+  if (differs(&Settings::smooth)) name += fmt::format(", smooth {}", candidate.settings.smooth);
+  return name;
 }
 
 std::optional<std::string> why_not(const Method& method, const Dataset& data) {

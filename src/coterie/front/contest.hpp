@@ -16,7 +16,7 @@ struct Candidate {
   Grid grid = {};
 };
 
-// Among several candidates its kernels are named where others of its method have other ones.
+// Among several candidates its kernels, and how features are smoothed, are named where others of its method differ in them.
 std::string name_of(const Candidate& candidate, const std::vector<Candidate>& among);
 
 struct Contender {
