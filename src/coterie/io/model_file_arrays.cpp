@@ -312,6 +312,9 @@ Model read_arrays(std::string_view bytes, int version) {
   Hdf5Reader file(bytes);
   const bool is_old = version < kFirstOfThisLayout;
   if (is_old) rearrange_old(file);
+  // The version stands before what the checksum covers: it is not that of the contents.
+  if (version < kFirstWithNeighbours && file.has("/features/neighbours"))
+    throw InputError(fmt::format("its version {} has no /features/neighbours", version));
   Model model;
   Pass<Mode::read> pass(&file, version < kModelVersion);
   visit_model(pass, model);

@@ -194,7 +194,8 @@ namespace {
 void check_neighbours(const Model& model) {
   const Index d = std::ssize(model.features_of_data());
   const Scaling& scaling = model.scaling;
-  const Index numbers = scaling.smooth > 1 ? scaling.smooth * d : 0;
+  const Index smooth = model.settings.smooth;
+  const Index numbers = smooth > 1 ? smooth * d : 0;
   require(std::ssize(scaling.neighbours) == numbers, "/features/neighbours has {} values, not {}",
           scaling.neighbours.size(), numbers);
   for (const Index j : scaling.neighbours)

@@ -7,6 +7,7 @@
 namespace coterie::detail {
 
 inline constexpr int kFirstOfThisLayout = 5;  // version
+inline constexpr int kFirstWithNeighbours = 7;
 
 // Certificates of extensions stood apart from that of the training, and the arrays of linear methods in a group of their own. What was
 // not there yet stays missing.
