@@ -9,7 +9,9 @@
 
 #include "coterie/baseline/partition.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
+#include "coterie/math/kmeans.hpp"
 #include "coterie/math/random.hpp"
+#include "coterie/math/spectrum.hpp"
 #include "coterie/svm/task_svm.hpp"
 
 namespace coterie {
@@ -21,6 +23,8 @@ constexpr Index kMostOfClass =
     500;  // samples that one SVM of the search sees: it only has to tell groups apart
 constexpr double kGap = 1e-2;         // of its SVMs, relative: losses to two digits
 constexpr double kLossOfNothing = 1;  // hinge loss of f = 0
+constexpr Index kMostOfMean = 200;    // samples that the mean of a task is taken of
+constexpr Index kStartsOfMeans = 20;  // of k-means, which costs next to nothing
 
 using Members = std::vector<Index>;
 
@@ -56,6 +60,26 @@ class Search {
   }
 
   Index T() const { return std::ssize(samples_); }
+
+  // Tasks whose samples look alike.
+  std::vector<Index> alike(std::uint64_t seed) const {
+    std::vector<std::vector<Index>> some;
+    for (const std::vector<Index>& own : samples_) some.push_back(thin_out(own, kMostOfMean));
+    Eigen::MatrixXd between(T(), T());  // mean kernel values
+    parallel_for(T(), threads_, [&](Index t) {
+      const std::vector<Index>& own = some[static_cast<std::size_t>(t)];
+      const Vector share = Vector::Constant(std::ssize(own), 1 / static_cast<double>(own.size()));
+      for (Index s = t; s < T(); ++s)
+        between(t, s) = between(s, t) =
+            cross_decisions(pool_.grams, some[static_cast<std::size_t>(s)], own, theta_, share)
+                .mean();
+    });
+    between.colwise() -= between.rowwise().mean().eval();
+    between.rowwise() -= between.colwise().mean().eval();
+    const Spectrum spectrum = spectrum_of(between);
+    const Matrix means = spectrum.vectors * spectrum.values.cwiseMax(0).cwiseSqrt().asDiagonal();
+    return kmeans(means, k_, kStartsOfMeans, seed).label;
+  }
 
   std::vector<Index> random_groups() { return deal_tasks(k_); }
 
@@ -160,6 +184,13 @@ struct SearchEnd {
   double loss = std::numeric_limits<double>::infinity();
 };
 
+SearchEnd as_they_are(Search& search, std::vector<Index> group) {
+  const Matrix losses = search.losses(group);
+  double sum = 0;
+  for (Index t = 0; t < losses.rows(); ++t) sum += losses(t, group[static_cast<std::size_t>(t)]);
+  return {std::move(group), sum / static_cast<double>(losses.rows())};
+}
+
 SearchEnd alternate(Search& search, std::vector<Index> group, const KeepGoing& keep_going) {
   SearchEnd best;
   std::vector<std::vector<Index>> seen;
@@ -189,9 +220,14 @@ FoundGroups find_groups(const PooledSamples& pool, const Vector& theta, double C
                         const GroupSearch& how, int threads, const KeepGoing& keep_going) {
   const SingleThreadedBlas guard;
   Search search(pool, theta, C, how, threads);
-  const Index starts = how.clusters == 1 || search.T() == 1 ? 1 : how.restarts;
+  const bool alone = how.clusters == 1 || search.T() == 1;
+  const Index starts = alone ? 1 : how.restarts;
   std::vector<SearchEnd> ends;
   try {
+    if (starts == 0) {
+      ask(keep_going);
+      ends.push_back(as_they_are(search, search.alike(how.seed)));
+    }
     while (std::ssize(ends) < starts)
       ends.push_back(alternate(search, search.random_groups(), keep_going));
   } catch (const Stopped&) {  // what other starts have found counts

@@ -7,6 +7,10 @@
 // its block only: those of all groups, its own and the others, alike. Alternation from random groups: fit, move every task to the group
 // of the smallest loss, until no task moves or groups come back; the smallest L of all starts and rounds wins.
 //
+// Without any start, groups are tasks whose samples look alike: k-means of the means of their samples in the space of the kernel,
+// |mu_t - mu_s|^2 = mean K_tt + mean K_ss - 2 mean K_ts. Labels have no part in that, so it serves where what makes tasks differ, such as the
+// ground that a sensor looks at, shows in the samples themselves.
+//
 // l_t is the mean hinge loss on the samples of t, both classes weighing the same. A group without other tasks is the model f = 0 of loss 1: so a
 // task is alone when every other model is worse than none, and there may be fewer groups than asked for. Nothing is certified here but that the
 // models were fitted; the certificate of a fit is for given groups.
@@ -22,7 +26,7 @@ namespace coterie {
 
 struct GroupSearch {
   Index clusters = 2;  // at most
-  Index restarts = 5;
+  Index restarts = 5;  // 0: tasks whose samples look alike
   Index blocks = 5;  // of tasks; as many as tasks, where there are fewer
   std::uint64_t seed = 1;
 };

@@ -91,6 +91,28 @@ TEST(FindGroups, NoTaskIsJudgedByAModelThatSawIt) {
     EXPECT_GE(Pooled(data, "gauss:0.1").find({.clusters = clusters}).loss, 0.999) << clusters;
 }
 
+// Tasks of two kinds of ground: samples differ, and what the labels say of them is chance.
+TEST(FindGroups, TasksWhoseSamplesLookAlikeWhateverTheirLabels) {
+  std::vector<Index> kind;
+  Dataset data = planted(1, nullptr, 7, 10, 0);
+  Random random(8);
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
+    kind.push_back(static_cast<Index>(t % 3 == 0));
+    for (Index i = 0; i < data.tasks[t].size(); ++i) {
+      data.X.row(data.tasks[t].rows[static_cast<std::size_t>(i)]).array() += 0.7 * kind.back();
+      data.tasks[t].y[i] = i < 2                    ? 2.0 * static_cast<double>(i) - 1
+                           : random.uniform() < 0.5 ? -1
+                                                    : 1;
+    }
+  }
+  const FoundGroups found = Pooled(data).find({.clusters = 2, .restarts = 0});
+  EXPECT_EQ(index_of(found.groups, kind), 1);
+  EXPECT_EQ(found.starts, 1);
+  for (Task& task : data.tasks) task.y *= -1;
+  EXPECT_EQ(Pooled(data).find({.clusters = 2, .restarts = 0}, 2).groups, found.groups);
+  EXPECT_EQ(Pooled(data).find({.clusters = 1, .restarts = 0}).groups.size(), 1);
+}
+
 TEST(FindGroups, ASingleTaskHasNoOtherModel) {
   const FoundGroups found = Pooled(planted(1, nullptr, 1, 1)).find({.clusters = 3});
   EXPECT_EQ(found.groups, (Groups{{0}}));

@@ -1,4 +1,4 @@
-// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (27), (28).
+// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (28), (29).
 //
 //   @pooled   the score of one model of the samples of all tasks
 //   @group    the score of the model of the task's group (method `groups`)

@@ -118,12 +118,16 @@ Method groups() {
       .about =
           "All samples of a group in one task whose kernel weights are learnt; every task of the "
           "group gets that model. Groups are found by alternation from random starts: a task moves "
-          "to the group whose model, trained without it, has the smallest loss on it. A task that "
+          "to the group whose model, trained without it, has the smallest loss on it; or they are "
+          "tasks whose samples look alike (restarts = 0). A task that "
           "every model suits worse than none is left alone, so there may be fewer groups than "
           "asked for. The gap certifies the models for the groups found; other groups may be "
           "better. Like pooled it asks that a positive label means the same in all tasks.",
       .parameters = {count("clusters", 2, "number of groups, at most", "1,2,3,4"),
-                     count("restarts", 5, "starts of the search for groups"),
+                     {"restarts", 5,
+                      "starts of the search for groups; 0: no search, groups are tasks whose "
+                      "samples look alike, whatever their labels",
+                      "a whole number from 0 to 1000000", 0, 1e6, true, "0,5"},
                      {"blocks", 5,
                       "a task is judged by models without its block, of so many blocks of tasks",
                       "a whole number from 2 to 1000000", 2, 1e6, true, ""},

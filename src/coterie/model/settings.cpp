@@ -156,8 +156,9 @@ const std::vector<Parameter>& first_stage_parameters() {
        "a whole number from 2 to 1000000", 2, 1e6, true},
       {"clusters", 2, "groups of tasks behind @group, at most", "a whole number from 1 to 1000000",
        1, 1e6, true},
-      {"restarts", 5, "starts of the search for them", "a whole number from 1 to 1000000", 1, 1e6,
-       true},
+      {"restarts", 5,
+       "starts of the search for them; 0: tasks whose samples look alike, whatever their labels",
+       "a whole number from 0 to 1000000", 0, 1e6, true},
       {"seed", 1, "of everything random", "a whole number >= 0", 0, 1e15, true}};
   return all;
 }
