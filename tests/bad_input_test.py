@@ -442,7 +442,7 @@ row("stats-picture-input", "stats out.svg --control a --picture out.svg", "out.s
 # Model files
 
 
-def framed(body, version=6, size=None, crc=None):
+def framed(body, version=7, size=None, crc=None):
     """A model file around the body, with a header that agrees unless told otherwise."""
     head = f"coterie model\nversion {version}\nbytes {len(body) if size is None else size}\n"
     head += f"crc32 {zlib.crc32(body) if crc is None else crc:08x}\n"
