@@ -126,12 +126,16 @@ std::vector<Trial> trials_for(const Dataset& data, const Selection& selection, c
                            ((wanted.linear ? kLinearFit : 0) + (wanted.uniform ? kUniformFit : 0) +
                             (wanted.pooled ? cost_of_pool(data, base) : 0));
   const double fits = kShare * static_cast<double>(selection.scores.fits);
-  const double for_columns = static_cast<double>(folds) * cost_of_columns(data, base);
-  const bool columns = wanted.columns && for_columns + per_point <= fits;
-  double left = columns ? fits - for_columns : fits;
   const double for_smooth = 2 * static_cast<double>(folds);
-  const bool smooth = wanted.smooth && for_smooth + per_point <= left;
-  if (smooth) left -= for_smooth;
+  const double for_columns = static_cast<double>(folds) * cost_of_columns(data, base);
+  double left = fits;
+  const auto takes = [&](bool wants, double cost) {  // and leaves room for a point of the others
+    const bool room = wants && cost + per_point <= left;
+    if (room) left -= cost;
+    return room;
+  };
+  const bool smooth = takes(wanted.smooth, for_smooth);
+  const bool columns = takes(wanted.columns, for_columns);
   const Index points = per_point > 0 ? static_cast<Index>(std::min(3.0, left / per_point)) : 0;
   std::vector<Trial> out;
   if (columns) out.push_back(columns_trial(selection, base));
