@@ -317,7 +317,7 @@ void note_infeasible(Verification& check, double amount, double allowed, const s
 
 namespace {
 
-Matrix averaged(const Scaling& scaling, const Matrix& X) {
+Matrix smoothed(const Scaling& scaling, const Matrix& X) {
   Matrix out = X;
   if (scaling.smooth == 1) return out;
   for (Index i = 0; i < X.rows(); ++i)
@@ -337,7 +337,7 @@ Matrix scaled(const Model& model, Matrix X) {
     for (Index i = 0; i < X.rows(); ++i)
       for (Index j = 0; j < X.cols(); ++j)
         X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
-  return averaged(model.scaling, X);
+  return smoothed(model.scaling, X);
 }
 
 namespace {
