@@ -121,7 +121,9 @@ Json json_model(const Model& model) {
   out["features"] = model.features;
   out["scaling"] = {{"kind", to_string(model.scaling.kind)},
                     {"shift", json_vector(model.scaling.shift)},
-                    {"factor", json_vector(model.scaling.factor)}};
+                    {"factor", json_vector(model.scaling.factor)},
+                    {"smooth", model.scaling.smooth},
+                    {"neighbours", model.scaling.neighbours}};
   out["divisors"] = json_vector(model.divisors);
   out["columns"] = json_columns(model);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
@@ -302,18 +304,41 @@ void print_columns(const Model& model) {
   fmt::print("  kernels of several columns have {:.3f}\n\n", together);
 }
 
+constexpr std::size_t kShownFeatures = 20;
+
+void print_rest_of_features(std::size_t features) {
+  if (features > kShownFeatures)
+    fmt::print("  and {} more (all with --json)\n", features - kShownFeatures);
+  fmt::print("\n");
+}
+
+// The features that each is averaged with.
+void print_smoothing(const Model& model) {
+  const auto smooth = static_cast<std::size_t>(model.scaling.smooth);
+  if (smooth == 1) return;
+  fmt::print("every feature is the mean of {}, itself and\n", smooth);
+  Table table({"feature", "and"}, "ll");
+  const std::size_t features = model.scaling.neighbours.size() / smooth;
+  for (std::size_t j = 0; j < std::min(kShownFeatures, features); ++j) {
+    std::vector<std::string> others;
+    for (std::size_t k = 1; k < smooth; ++k)
+      others.push_back(
+          model.features[static_cast<std::size_t>(model.scaling.neighbours[j * smooth + k])]);
+    table.add({model.features[j], fmt::format("{}", fmt::join(others, ", "))});
+  }
+  fmt::print("{}", table.text());
+  print_rest_of_features(features);
+}
+
 void print_scaling(const Model& model) {
   if (model.scaling.kind == Scaling::Kind::none) return fmt::print("features are not scaled\n\n");
   fmt::print("features are scaled ({}): (x - shift) * factor\n", to_string(model.scaling.kind));
   Table scaling({"feature", "shift", "factor"}, "l");
-  constexpr std::size_t shown = 20;
-  for (std::size_t j = 0; j < std::min(shown, model.features.size()); ++j)
+  for (std::size_t j = 0; j < std::min(kShownFeatures, model.features.size()); ++j)
     scaling.add({model.features[j], short_number(model.scaling.shift[static_cast<Index>(j)]),
                  short_number(model.scaling.factor[static_cast<Index>(j)])});
   fmt::print("{}", scaling.text());
-  if (model.features.size() > shown)
-    fmt::print("  and {} more (all with --json)\n", model.features.size() - shown);
-  fmt::print("\n");
+  print_rest_of_features(model.features.size());
 }
 
 void print_calibration(const Model& model) {
@@ -390,6 +415,7 @@ int run_inspect(const InspectOptions& options) {
   print_settings(model);
   if (!model.classes.empty()) fmt::print("classes\n{}\n", wrap(model.classes, 2));
   print_scaling(model);
+  print_smoothing(model);
   print_kernels(model);
   print_columns(model);
   fmt::print("tasks\n{}\n{}\n", tasks_text(model), groups_text(model));

@@ -41,6 +41,8 @@ def test_means_are_of_the_columns_that_rise_together(data):
     for j, row in enumerate(neighbours):
         assert row[0] == j and set(row) == set(np.argsort(-R[j])[:5])
     assert data("verify", "m.h5", "d.csv", "--json").json["holds"]
+    assert data("inspect", "m.h5", "--json").json["scaling"]["neighbours"] == neighbours.ravel().tolist()
+    assert "every feature is the mean of 5, itself and" in data("inspect", "m.h5").out
 
 
 def test_the_model_is_that_of_smoothed_columns(data):
