@@ -50,7 +50,10 @@ double exact_gap(const Model& model, const Dataset& data) {
     for (Index i = 0; i < X.rows(); ++i)
       for (Index j = 0; j < X.cols(); ++j)
         X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
-  X = apply_scaling({.smooth = model.scaling.smooth, .neighbours = model.scaling.neighbours}, X);
+  Scaling means;
+  means.smooth = model.scaling.smooth;
+  means.neighbours = model.scaling.neighbours;
+  X = apply_scaling(means, X);
   const std::size_t T = model.tasks.size();
   const std::size_t M = model.kernels.size();
   Real primal = 0;

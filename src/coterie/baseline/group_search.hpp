@@ -27,7 +27,7 @@ namespace coterie {
 struct GroupSearch {
   Index clusters = 2;  // at most
   Index restarts = 5;  // 0: tasks whose samples look alike
-  Index blocks = 5;  // of tasks; as many as tasks, where there are fewer
+  Index blocks = 5;    // of tasks; as many as tasks, where there are fewer
   std::uint64_t seed = 1;
 };
 
