@@ -73,6 +73,16 @@ TEST(Proof, WeightsAndPairDualsArePutInside) {
     }
 }
 
+// Stiff SVMs next to ones with a C 10,000 times as large: the first way there got stuck at a gap of 5e-3, with samples that joined late.
+TEST(Proof, AStuckFitGoesOnFromItsWeights) {
+  const RandomProblem problem = wild_problem(30056437);
+  const Prepared prepared = prepare(problem.data, problem.settings, problem.extras, 1);
+  const Model model =
+      make_model(prepared, problem.settings, fit_prepared(prepared, problem.settings, 1), "none");
+  EXPECT_EQ(model.certificate().status, Status::converged) << model.certificate().gap;
+  EXPECT_TRUE(verify_training(model, problem.data, problem.extras.precomputed).holds());
+}
+
 // The bounds of the numbers that the solver has at hand against those computed in long double, which are far closer.
 TEST(Proof, BoundsHoldAndAreNotWild) {
   double loosest = 0;
