@@ -174,6 +174,12 @@ Matrix apply_scaling(const Scaling& scaling, Matrix X) {
   for (Index j = 0; j < d; ++j)
     for (Index k = 0; k < scaling.smooth; ++k) X.col(j) += from.col(*neighbour++);
   X.leftCols(d) /= static_cast<double>(scaling.smooth);
+  for (Index j = 0; j < d; ++j)
+    if (!X.col(j).allFinite())
+      throw InputError(fmt::format(
+          "the mean of feature {} and of those that rise with it is too large for a number. "
+          "Scale the features, or leave `smooth` at 1.",
+          j + 1));
   return X;
 }
 

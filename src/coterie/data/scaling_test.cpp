@@ -177,5 +177,19 @@ TEST(Scaling, EqualCorrelationsKeepTheOrderOfTheColumns) {
   EXPECT_EQ(scaling.neighbours, (std::vector<Index>{0, 1, 2, 1, 0, 2, 2, 0, 1, 3, 0, 1}));
 }
 
+TEST(Scaling, MeansTooLargeForANumberAreRefused) {
+  Scaling scaling;
+  scaling.smooth = 2;
+  scaling.neighbours = {0, 1, 1, 0};
+  const Matrix X{{1.5e308, 1.5e308}, {1, 2}};
+  try {
+    apply_scaling(scaling, X);
+    FAIL() << "not refused";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("the mean of feature 1"), std::string::npos);
+  }
+  EXPECT_EQ(apply_scaling(scaling, X.bottomRows(1)), (Matrix{{1.5, 1.5}}));
+}
+
 }  // namespace
 }  // namespace coterie
