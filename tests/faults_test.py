@@ -51,6 +51,15 @@ def test_an_uncertain_gap_is_no_convergence(coterie, name, options):
     expect_holds(coterie, fit, name)
 
 
+@pytest.mark.parametrize("C, objective", [("1", 5), ("100", 500)])
+def test_where_rounding_hides_the_optimum_a_model_that_predicts_is_found(coterie, C, objective):
+    # Without support vectors the objective is 52 C. With features divided by 1e12 and -C 1e12 it is 4.853 C.
+    name = "negative_gap.csv"
+    fit = train(coterie, name, "--kernels", "linear:raw", "-C", C, code=3).json
+    assert fit["status"] == "precision" and fit["objective"] < objective
+    expect_holds(coterie, fit, name)
+
+
 # Kernels of rank one, many of them: alpha is far from unique.
 
 RANK_ONE = ["-C", "1000", "--lambda", "0", "--kernels", " ".join(f"linear@f{j}" for j in range(1, 21))]

@@ -65,6 +65,9 @@ struct Policy {
   double equal = 1e-6, equal_at_small_gap = 1e-4, small_gap = 1e-6;
   int most_fusions = 3;
   double fusion_svm_share = 0.01, closest_fusion_svm = 1e-12;
+  // Where a certificate leaves open more than this part of the objective, smaller C are tried, by this factor each.
+  double says_little = 0.1, retreat = 0.1;
+  int most_retreats = 30;
   double stop_work = 2e8;  // multiplications that may still be spent on a certificate after a stop
 };
 constexpr Policy policy;
@@ -686,28 +689,92 @@ class Loop {
   bool ended_ = false;
 };
 
+double certified_gap(const NewtonResult& x) { return x.proof.gap() + x.proof.error; }
+
+// `other` has been tried as well: the better certificate, and what both took.
+NewtonResult better_of(NewtonResult first, NewtonResult other) {
+  NewtonResult& best = certified_gap(other) <= certified_gap(first) ? other : first;
+  best.outer_steps = first.outer_steps + other.outer_steps;
+  best.svm_solves = first.svm_solves + other.svm_solves;
+  best.theta_iterations =
+      std::max(first.theta_iterations, other.theta_iterations);  // the coupling counts on
+  return std::move(best);
+}
+
+// The certificate of a fit with smaller C, as one of this problem: its alpha are within the larger bounds too.
+void certify_for(const MtmklProblem& problem, const std::vector<Index>& tasks,
+                 const Coupling& coupling, const KeepGoing& keep_going, NewtonResult& x) {
+  for (std::size_t k = 0; k < tasks.size(); ++k) {
+    const std::size_t t = static_cast<std::size_t>(tasks[k]);
+    x.parts[k] = careful_proof(problem.grams[t], problem.y[t], problem.C[t],
+                               x.theta.row(coupling.unit()[k]).transpose(), x.alpha[k],
+                               x.bias[static_cast<Index>(k)], keep_going);
+    x.objective[static_cast<Index>(k)] = x.parts[k].primal;
+  }
+  x.proof = coupling.prove(x.parts, x.theta, x.nu);
+}
+
+// Where rounding left next to nothing certified, a model of smaller C may still be far better than none: alpha in double hold weights that
+// are small next to their terms only up to a point. The largest C at which a fit is certified is looked for by powers.
+NewtonResult retreat(const MtmklProblem& problem, const std::vector<Index>& tasks,
+                     Coupling& coupling, const FitSettings& settings, const Matrix& theta,
+                     const ProgressCallback& progress, const Progress& report, NewtonResult found) {
+  std::vector<Vector> C = problem.C;
+  const MtmklProblem smaller{problem.grams,  problem.y,     C,
+                             problem.lambda, problem.graph, problem.weights};
+  bool certified = false;
+  for (int trial = 0; trial < policy.most_retreats && !certified; ++trial) {
+    for (Vector& bounds : C) bounds *= policy.retreat;
+    Workspace fresh;
+    fresh.make_room(problem.T());
+    NewtonResult other =
+        Loop(smaller, tasks, coupling, settings, fresh, progress, report).run({theta, {}, {}});
+    bool stopped = other.status == Status::stopped;
+    certified = certified_gap(other) <= policy.says_little * other.proof.primal;
+    try {
+      if (!stopped)
+        certify_for(
+            problem, tasks, coupling, [&] { return !progress || progress(report); }, other);
+    } catch (const Stopped&) {
+      stopped = true;
+    }
+    if (stopped) {
+      found.status = Status::stopped;
+      break;
+    }
+    other.status = found.status;
+    other.coarseness = found.coarseness;
+    found = better_of(std::move(found), std::move(other));
+  }
+  return found;
+}
+
 }  // namespace
 
-// A fit that is stuck gets a second chance: from its weights, without the samples, barriers and pair duals of its way there. In
-// problems that rounding hardly lets through, another way may be open.
 NewtonResult minimise(const MtmklProblem& problem, const std::vector<Index>& tasks,
                       Coupling& coupling, const FitSettings& settings, const WarmStart& start,
                       Workspace& workspace, const ProgressCallback& progress, Progress report) {
-  NewtonResult first =
+  NewtonResult found =
       Loop(problem, tasks, coupling, settings, workspace, progress, report).run(start);
-  if (first.status != Status::stalled || settings.solver != Solver::newton) return first;
-  Workspace fresh;
-  fresh.make_room(problem.T());
-  NewtonResult second =
-      Loop(problem, tasks, coupling, settings, fresh, progress, report).run({first.theta, {}, {}});
-  const auto certified = [](const NewtonResult& x) { return x.proof.gap() + x.proof.error; };
-  NewtonResult& best = certified(second) <= certified(first) ? second : first;
-  best.status = second.status;
-  best.coarseness = second.coarseness;
-  best.outer_steps = first.outer_steps + second.outer_steps;
-  best.svm_solves = first.svm_solves + second.svm_solves;
-  best.theta_iterations = second.theta_iterations;  // the coupling counts on
-  return std::move(best);
+  if (settings.solver != Solver::newton) return found;
+  // A fit that is stuck gets a second chance: from its weights, without the samples, barriers and pair duals of its way there. In
+  // problems that rounding hardly lets through, another way may be open.
+  if (found.status == Status::stalled) {
+    Workspace fresh;
+    fresh.make_room(problem.T());
+    NewtonResult second = Loop(problem, tasks, coupling, settings, fresh, progress, report)
+                              .run({found.theta, {}, {}});
+    const Status status = second.status;
+    const double coarseness = second.coarseness;
+    found = better_of(std::move(found), std::move(second));
+    found.status = status;
+    found.coarseness = coarseness;
+  }
+  if (found.status == Status::precision &&
+      certified_gap(found) > policy.says_little * found.proof.primal)
+    found = retreat(problem, tasks, coupling, settings, start.theta, progress, report,
+                    std::move(found));
+  return found;
 }
 
 }  // namespace coterie
