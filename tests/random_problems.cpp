@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "coterie/math/parallel.hpp"
@@ -42,9 +44,30 @@ struct Outcome {
   double disagreement = 0;  // of stated and verified gap
   double excess =
       -1;  // of what the true gap differs from the stated one over the bound; -1: not computed
+  double one_rounding = -1;  // what the last bit of alpha moves the true gap by; -1: not computed
   std::vector<std::string> findings;
   std::string error;
 };
+
+// What the gap would still be if doubles held the optimum as well as they can: by how much it moves when the last bit of every alpha between
+// its bounds is another one, half of the trials farther than this.
+double move_by_one_rounding(const Model& model, const Dataset& data) {
+  const double gap = exact_gap(model, data);
+  std::mt19937_64 random(1);
+  std::vector<double> moves;
+  for (int trial = 0; trial < 9; ++trial) {
+    Model moved = model;
+    for (TaskModel& task : moved.tasks) {
+      Vector& alpha = std::get<KernelExpansion>(task.function).alpha;
+      const double largest = alpha.size() > 0 ? alpha.maxCoeff() : 0;
+      for (double& a : alpha)
+        if (a < largest) a = std::nextafter(a, random() % 2 == 0 ? 0 : largest);
+    }
+    moves.push_back(std::abs(exact_gap(moved, data) - gap));
+  }
+  std::nth_element(moves.begin(), moves.begin() + 4, moves.end());
+  return moves[4];
+}
 
 Outcome run(const RandomProblem& problem, bool exact) {
   Outcome out;
@@ -61,6 +84,8 @@ Outcome run(const RandomProblem& problem, bool exact) {
     const Verification check = verify_training(model, problem.data, problem.extras.precomputed);
     out.disagreement = std::abs(check.gap - out.gap);
     out.findings = check.findings;
+    if (fitted.fit.status == Status::precision)
+      out.one_rounding = move_by_one_rounding(model, problem.data);
     if (exact) out.excess = std::abs(exact_gap(model, problem.data) - out.gap) - out.bound;
   } catch (const InputError& error) {
     out.error = error.what();
@@ -137,8 +162,11 @@ int main(int count, char** arguments) {
     if (wrong || !out.findings.empty() || out.seconds > options.seconds || out.excess > 0 ||
         options.verbose)
       fmt::print(
-          "{}: {}, gap {:.2e} bound {:.1e}, {} steps, {:.2f} s{}{}{}\n", problem.description,
+          "{}: {}, gap {:.2e} bound {:.1e}, {} steps, {:.2f} s{}{}{}{}\n", problem.description,
           out.status, out.gap, out.bound, out.steps, out.seconds,
+          out.one_rounding >= 0
+              ? fmt::format(", the last bit of alpha moves the gap by {:.1e}", out.one_rounding)
+              : "",
           out.excess > 0 ? fmt::format(", true gap beyond the bound by {:.2e}", out.excess) : "",
           out.findings.empty() ? "" : ", finding: " + out.findings.front(),
           out.error.empty() ? "" : ", " + out.error);

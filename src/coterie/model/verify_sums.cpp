@@ -377,7 +377,8 @@ double check_weights(const TaskModel& task, double p, Verification& check) {
 struct Alphas {
   long double sum = 0;
   double squares = 0, weighted = 0;  // of alpha^2, of C alpha
-  double excess = 0;
+  double excess = 0;                 // of y'alpha over 0
+  Index giver = -1;  // among the support vectors: the largest alpha of the side that is too heavy
 };
 Alphas check_alphas(const Model& model, const TaskModel& task, const Task& samples, const Matrix& X,
                     Index first_row, const Costs& cost, Verification& check) {
@@ -417,6 +418,10 @@ Alphas check_alphas(const Model& model, const TaskModel& task, const Task& sampl
     note_infeasible(check, excess / mass, kMargin,
                     fmt::format("y'alpha of task '{}' is not 0", task.name));
   out.excess = within_margin(excess, mass);
+  for (Index k = 0; k < f.alpha.size(); ++k)
+    if ((samples.y[f.sample[static_cast<std::size_t>(k)]] > 0) == (balance > 0) &&
+        (out.giver < 0 || f.alpha[k] > f.alpha[out.giver]))
+      out.giver = k;
   return out;
 }
 
@@ -486,6 +491,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   values.S.assign(M, 0);
   long double hinge = 0;
   std::vector<long double> K(M), K_beta(M);
+  std::vector<double> pulls(M, 0);  // |(K^m beta)_i| where y'alpha is repaired
   std::vector<Index> place(static_cast<std::size_t>(n), -1);  // among the support vectors
   for (std::size_t k = 0; k < own.sample.size(); ++k)
     place[static_cast<std::size_t>(own.sample[k])] = static_cast<Index>(k);
@@ -509,6 +515,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
       f += own.theta[static_cast<Index>(m)] * value;
       values.S[m] += beta_i * value;
     }
+    if (at >= 0 && at == alphas.giver)
+      for (std::size_t m = 0; m < M; ++m)
+        pulls[m] = static_cast<double>(std::abs(K_beta[m])) / model.divisors[static_cast<Index>(m)];
     const long double loss = 1 - samples.y[i] * f;
     if (loss > 0) hinge += cost(i) * loss;
     if (loss > -E) values.primal_error += cost(i) * E;
@@ -516,10 +525,12 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   long double norm_squared = 0;
   for (std::size_t m = 0; m < M; ++m) {
     norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
-    values.S_error.push_back(long_roundoff *
-                                 (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
-                                 sizes.largest[m] * mass * mass +
-                             2 * alphas.excess * sizes.largest[m] * (mass + alphas.excess) +
+    const double sum_error = long_roundoff *
+                             (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
+                             sizes.largest[m] * mass;
+    values.S_error.push_back(sum_error * mass +
+                             alphas.excess * (2 * pulls[m] * (1 + 4 * unit_roundoff) +
+                                              2 * sum_error + alphas.excess * sizes.largest[m]) +
                              sizes.indefinite[m] * alphas.squares);
   }
   values.primal = norm_squared / 2 + hinge;

@@ -19,11 +19,35 @@ double roundings_of_mix(const TaskGrams& grams, ConstVectorRef theta) {
   return most + static_cast<double>(theta.size()) + 4;
 }
 
-// What the dual value may lose until y'alpha = 0 holds exactly: the heavier side gives up `excess` of its largest alpha, (45).
-void charge_imbalance(double excess, ConstVectorRef largest, double mass, TaskProof& proof) {
+// What y'alpha lacks of 0, and who gives it up: the largest alpha of the heavier side, and where rounding hides which side that is, of either.
+struct Imbalance {
+  double excess = 0;
+  std::vector<Index> givers;
+};
+
+Imbalance imbalance_of(ConstVectorRef y, ConstVectorRef alpha) {
+  long double sum = 0;
+  long double all = 0;
+  Index largest[2] = {-1, -1};
+  for (Index i = 0; i < y.size(); ++i) {
+    sum += static_cast<long double>(y[i]) * alpha[i];
+    all += alpha[i];
+    Index& side = largest[y[i] > 0];
+    if (alpha[i] > 0 && (side < 0 || alpha[i] > alpha[side])) side = i;
+  }
+  const double rounding = static_cast<double>(y.size()) * u_long * static_cast<double>(all);
+  Imbalance out{static_cast<double>(std::abs(sum)) + rounding, {}};
+  for (const bool positive : {false, true})
+    if (largest[positive] >= 0 && (positive ? sum : -sum) >= -rounding)
+      out.givers.push_back(largest[positive]);
+  return out;
+}
+
+// What the dual value may lose until y'alpha = 0 holds exactly, (45). `pulls` are |(K^m beta)_i| at the samples that give, rounding included.
+void charge_imbalance(double excess, ConstVectorRef pulls, ConstVectorRef largest,
+                      TaskProof& proof) {
   proof.alpha_error += excess;
-  for (Index m = 0; m < proof.g.size(); ++m)
-    proof.g_error[m] += excess * largest[m] * (mass + excess);
+  proof.g_error += excess * (pulls + 0.5 * excess * largest);
 }
 
 using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -69,16 +93,6 @@ void charge_indefinite(const TaskGrams& grams, ConstVectorRef theta, ConstVector
     proof.primal_error += theta[m] * amount * (0.5 * alpha.squaredNorm() + C.dot(alpha));
     proof.g_error[m] += 0.5 * amount * alpha.squaredNorm();
   }
-}
-
-double exact_excess(ConstVectorRef y, ConstVectorRef alpha) {
-  long double sum = 0;
-  long double all = 0;
-  for (Index i = 0; i < y.size(); ++i) {
-    sum += static_cast<long double>(y[i]) * alpha[i];
-    all += alpha[i];
-  }
-  return static_cast<double>(std::abs(sum) + static_cast<double>(y.size()) * u_long * all);
 }
 
 // Kernel values in long double, from the definitions where these are at hand, else from the roots.
@@ -294,7 +308,14 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   for (Index m = 0; m < proof.g.size(); ++m)
     proof.g_error[m] =
         0.5 * u * (2 * support + grams.powers().term(m).roundings + 8) * largest[m] * mass * mass;
-  charge_imbalance(exact_excess(y, fit.alpha), largest, mass, proof);
+  const Imbalance imbalance = imbalance_of(y, fit.alpha);
+  Vector pulls = Vector::Zero(proof.g.size());
+  for (std::size_t at = 0; at < state.support.size(); ++at)
+    if (std::ranges::count(imbalance.givers, state.support[at]) > 0)
+      pulls = pulls.cwiseMax(state.K_beta.row(static_cast<Index>(at)).transpose().cwiseAbs());
+  for (Index m = 0; m < proof.g.size(); ++m)
+    pulls[m] += u * (support + grams.powers().term(m).roundings + 8) * largest[m] * mass;
+  charge_imbalance(imbalance.excess, pulls, largest, proof);
   charge_indefinite(grams, theta, C, fit.alpha, proof);
   return proof;
 }
@@ -319,6 +340,8 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
   const double E = u_long * ((count + kernels.mixed + static_cast<double>(M) + 8) * k * all +
                              4 * (2 + std::abs(bias) + k * all));
   std::vector<long double> K(static_cast<std::size_t>(M)), K_beta(K.size()), S(K.size(), 0);
+  const Imbalance imbalance = imbalance_of(y, alpha);
+  Vector pulls = Vector::Zero(M);
   long double losses = 0;
   TaskProof proof;
   for (Index i = 0; i < n; ++i) {
@@ -333,6 +356,11 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
       f += kernels.weight[m] * K_beta[m];
       S[m] += y[i] * alpha[i] * K_beta[m];
     }
+    if (std::ranges::count(imbalance.givers, i) > 0)
+      for (Index m = 0; m < M; ++m)
+        pulls[m] =
+            std::max(pulls[m], static_cast<double>(std::abs(K_beta[static_cast<std::size_t>(m)])) /
+                                   grams.powers().term(m).divisor);
     const long double loss = 1 - y[i] * f;
     if (loss > 0) losses += C[i] * loss;
     if (loss > -E) proof.primal_error += C[i] * E;
@@ -343,7 +371,11 @@ TaskProof careful_proof(const TaskGrams& grams, ConstVectorRef y, ConstVectorRef
       0.5 * all * E + 2 * u * proof.primal + u_long * static_cast<double>(n + M + 8) * proof.primal;
   proof.alpha_sum = all;
   proof.alpha_error = 2 * u * all;
-  charge_imbalance(exact_excess(y, alpha), largest, all, proof);
+  for (Index m = 0; m < M; ++m)
+    pulls[m] +=
+        4 * u * pulls[m] +
+        u_long * (count + kernels.roundings[static_cast<std::size_t>(m)] + 8) * largest[m] * all;
+  charge_imbalance(imbalance.excess, pulls, largest, proof);
   charge_indefinite(grams, theta, C, alpha, proof);
   return proof;
 }
