@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <vector>
 
 namespace coterie {
 
@@ -18,20 +19,34 @@ double norm_p(ConstVectorRef theta, double p) {
   return largest * std::pow((theta.array().abs() / largest).pow(p).sum(), 1 / p);
 }
 
-// The root x > 0 of  x + mu x^(p-1) = v,  v > 0. In u = log x the function is convex and rises; Newton's method from a point right of the root, where neither
-// term exceeds v, falls monotonically on the root, in a few steps for every p.
-double shrink_coordinate(double v, double mu, double p) {
-  double u = std::min(std::log(v), std::log(v / mu) / (p - 1));
-  for (int step = 0; step < 60; ++step) {
-    const double own = std::exp(u);
-    const double pull = mu * std::exp((p - 1) * u);
-    const double slope = own + (p - 1) * pull;
-    const double next = u - (own + pull - v) / slope;
-    if (!(next < u) || !(slope > 0)) break;
-    u = next;
+// The root x > 0 of  x + mu x^(p-1) = v,  v > 0. In u = log x the function is convex and rises: Newton's method from the right of the root falls monotonically
+// on it, in a few steps for every p, and from the left its first step leads to the right. Neither term exceeds v at the root.
+struct ShrunkCoordinate {
+  double u = std::numeric_limits<double>::infinity();  // log x
+  double x = 0, pull = 0;                              // the two terms
+
+  void solve(double log_v, double v, double log_mu, double p) {
+    const double most = std::min(log_v, (log_v - log_mu) / (p - 1));
+    if (most < -700) {  // x is nothing to a double
+      u = most;
+      x = 0;
+      pull = v;
+      return;
+    }
+    const bool fresh = u >= most;
+    u = std::min(u, most);
+    for (int step = 0; step < 60; ++step) {
+      x = std::exp(u);
+      pull = std::exp(log_mu + (p - 1) * u);
+      const double slope = x + (p - 1) * pull;
+      const double next = std::min(most, u - (x + pull - v) / slope);
+      if (!(slope > 0) || (!(next < u) && (fresh || step > 0)) || next == u) break;
+      u = next;
+    }
   }
-  return std::exp(u);
-}
+  // of u, by d log mu
+  double slope(double p) const { return -pull / (x + (p - 1) * pull); }
+};
 
 }  // namespace
 
@@ -55,31 +70,35 @@ Vector project_onto_norm_ball(ConstVectorRef v, double p) {
   const double norm = norm_p(positive, p);
   if (norm <= 1) return positive;
   if (p == 2) return positive / norm;
-  // sum theta(mu)^p falls as mu grows, to 1: Newton's method in log mu, within a bracket that is halved where Newton leaves it.
-  Vector theta(positive.size());
-  double low = 0;
-  double high = std::numeric_limits<double>::infinity();
-  double mu = 1;
+  // sum theta(mu)^p falls as mu grows, to 1: Newton's method in log mu, within a bracket that is halved where Newton leaves it. The
+  // coordinates follow from where the last mu had them.
+  Vector theta = Vector::Zero(positive.size());
+  const Vector logs = positive.array().log();
+  std::vector<ShrunkCoordinate> own(static_cast<std::size_t>(positive.size()));
+  double low = -std::numeric_limits<double>::infinity();
+  double high = -low;
+  double log_mu = 0;
   for (int step = 0; step < 200; ++step) {
     double excess = -1;
     double fall = 0;  // of the sum, by d log mu
     for (Index m = 0; m < theta.size(); ++m) {
-      theta[m] = positive[m] > 0 ? shrink_coordinate(positive[m], mu, p) : 0;
-      if (theta[m] == 0) continue;
-      const double power = std::pow(theta[m], p);
-      const double bent = mu * std::pow(theta[m], p - 2);
+      if (!(positive[m] > 0)) continue;
+      ShrunkCoordinate& at = own[static_cast<std::size_t>(m)];
+      at.solve(logs[m], positive[m], log_mu, p);
+      theta[m] = at.x;
+      const double power = at.x * std::exp((p - 1) * at.u);
       excess += power;
-      fall += p * power * bent / (1 + (p - 1) * bent);
+      fall -= p * power * at.slope(p);
     }
-    (excess > 0 ? low : high) = mu;
-    if (std::abs(excess) <= 1e-15 || high <= low * (1 + 1e-15)) break;
-    double next = mu * std::exp(std::clamp(excess / fall, -50.0, 50.0));
+    (excess > 0 ? low : high) = log_mu;
+    if (std::abs(excess) <= 1e-15 || high - low <= 1e-15) break;
+    double next = log_mu + std::clamp(excess / fall, -50.0, 50.0);
     if (!(next > low && next < high))
-      next = low == 0           ? 1e-3 * high
-             : std::isinf(high) ? 1e3 * low
-                                : std::sqrt(low) * std::sqrt(high);
-    if (next == mu || !(next > 1e-300)) break;
-    mu = next;
+      next = std::isinf(low) ? high - 7 : std::isinf(high) ? low + 7 : 0.5 * (low + high);
+    if (next == log_mu || !(next > -690)) break;
+    for (ShrunkCoordinate& at : own)
+      if (at.x > 0) at.u += at.slope(p) * (next - log_mu);
+    log_mu = next;
   }
   const double left = norm_p(theta, p);
   return left > 1 ? Vector(theta / left) : theta;
