@@ -67,19 +67,22 @@ Vector project_onto_simplex(ConstVectorRef v) {
 Vector project_onto_norm_ball(ConstVectorRef v, double p) {
   Vector positive = v.cwiseMax(0.0);
   if (std::isinf(p)) return positive.cwiseMin(1.0);
-  const double norm = norm_p(positive, p);
-  if (norm <= 1) return positive;
-  if (p == 2) return positive / norm;
+  const Vector logs = positive.array().log();
+  if (p == 2 || positive.maxCoeff() <= 0) {
+    const double norm = norm_p(positive, p);
+    return norm <= 1 ? positive : Vector(positive / norm);
+  }
+  if ((p * logs).array().exp().sum() <= 1) return positive;
   // sum theta(mu)^p falls as mu grows, to 1: Newton's method in log mu, within a bracket that is halved where Newton leaves it. The
   // coordinates follow from where the last mu had them.
   Vector theta = Vector::Zero(positive.size());
-  const Vector logs = positive.array().log();
   std::vector<ShrunkCoordinate> own(static_cast<std::size_t>(positive.size()));
   double low = -std::numeric_limits<double>::infinity();
   double high = -low;
   double log_mu = 0;
+  double excess = 0;
   for (int step = 0; step < 200; ++step) {
-    double excess = -1;
+    excess = -1;
     double fall = 0;  // of the sum, by d log mu
     for (Index m = 0; m < theta.size(); ++m) {
       if (!(positive[m] > 0)) continue;
@@ -100,8 +103,7 @@ Vector project_onto_norm_ball(ConstVectorRef v, double p) {
       if (at.x > 0) at.u += at.slope(p) * (next - log_mu);
     log_mu = next;
   }
-  const double left = norm_p(theta, p);
-  return left > 1 ? Vector(theta / left) : theta;
+  return excess > 0 ? Vector(theta / std::pow(1 + excess, 1 / p)) : theta;
 }
 
 WeightSet::WeightSet(double p) : p_(p) { assert(p >= 1); }
