@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "command.hpp"
-#include "comparison_text.hpp"
+#include "comparison_json.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/results.hpp"
 #include "messages.hpp"
