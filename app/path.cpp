@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
+#include "coterie/io/atomic_file.hpp"
 #include "messages.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
@@ -40,7 +41,7 @@ std::string journal_of(const std::string& folder) {
   return (fs::path(folder) / "journal").string();
 }
 
-void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
+void print_group_model(const PathOptions& options, const TracedPath& result, const Model& model) {
   const PathPoint& point = result.path.points[*result.chosen];
   const Index found = std::ssize(point.fit.groups);
   const Index groups = std::ssize(model.groups());
@@ -59,7 +60,7 @@ void print_group_model(const PathOptions& options, const PathResult& result, con
 // All that path may write into its folder.
 std::vector<std::string> folder_files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* name : path_files) files.push_back((fs::path(folder) / name).string());
+  for (const char* name : kPathFiles) files.push_back((fs::path(folder) / name).string());
   files.push_back(journal_of(folder));
   return files;
 }
@@ -191,7 +192,7 @@ struct PathSession {
 };
 
 // Nothing when it was stopped.
-std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path(PathSession& session, KeptPath& kept) {
   const auto& [options, trace, watch, phases, monitor, data, extras, run, fold] = session;
   if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed);
   session.monitor.phase("preparing kernels");
@@ -202,7 +203,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   session.phases.prepare = session.watch.lap();
 
   session.monitor.phase("walking the path");
-  PathResult result{data,
+  TracedPath result{data,
                     trace_path(*fold, data, options.settings, trace, run, extras,
                                kept.hooks(session.monitor, options.path.smallest)),
                     {},
@@ -225,7 +226,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   return result;
 }
 
-std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
   try {
     return find_path(session, kept);
   } catch (const InputError&) {  // of kernels on the data
@@ -234,7 +235,7 @@ std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& 
   }
 }
 
-void print_result(const PathOptions& options, const PathResult& result,
+void print_result(const PathOptions& options, const TracedPath& result,
                   const std::optional<Model>& model, const std::vector<std::string>& files,
                   const PathPhases& phases, double seconds) {
   if (options.output.json) {
@@ -287,7 +288,7 @@ int run_path(const PathOptions& options) {
   check_options(options);
   PathSession session(options);
   KeptPath kept(options, session.data, session.extras);
-  const std::optional<PathResult> found = find_path_or_clean_up(session, kept);
+  const std::optional<TracedPath> found = find_path_or_clean_up(session, kept);
   std::optional<Model> model;
   if (found && found->chosen) {
     session.monitor.phase("making the model");
@@ -302,7 +303,11 @@ int run_path(const PathOptions& options) {
     return exit_failed;
   }
   std::vector<std::string> files;
-  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
+  if (!options.folder.empty())
+    for (const ReportFile& file : path_files(*found)) {
+      write_file_atomically((fs::path(options.folder) / file.name).string(), file.text);
+      files.push_back(file.name);
+    }
   if (model) save(*model, options.model_path);
   kept.remove();
   set_stage(Stage::reading_only);
