@@ -207,7 +207,7 @@ void write_results(const SelectOptions& options, const Contest& result, const Mo
     write_file_atomically(options.table_path,
                           several ? csv_contest(result) : csv_grid(result.chosen()));
   if (!options.picture_path.empty())
-    write_file_atomically(options.picture_path, heat_map(result.chosen()));
+    write_file_atomically(options.picture_path, as_svg(heat_map_of(result.chosen())));
 }
 
 struct SelectPhases {
