@@ -465,6 +465,23 @@ void judge_bound(const Certificate& stated, double tolerance, Verification& chec
 
 }  // namespace
 
+namespace {
+
+// How far S_m may be off: by the rounding of its sum, by alphas beyond their bounds, and by a Gram matrix that is not positive.
+std::vector<double> errors_of_sums(const ExactKernels& exact, const Sizes& sizes,
+                                   const Alphas& alphas, double count) {
+  const double mass = static_cast<double>(alphas.sum);
+  std::vector<double> out;
+  for (std::size_t m = 0; m < sizes.largest.size(); ++m)
+    out.push_back(long_roundoff * (2 * count + exact.roundings(static_cast<Index>(m)) + 8) *
+                      sizes.largest[m] * mass * mass +
+                  2 * alphas.excess * sizes.largest[m] * (mass + alphas.excess) +
+                  sizes.indefinite[m] * alphas.squares);
+  return out;
+}
+
+}  // namespace
+
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const CheckedKernels& kernels, Index first_row, Verification& check,
                           const std::function<void()>& one_done) {
@@ -514,14 +531,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     if (loss > -E) values.primal_error += cost(i) * E;
   }
   long double norm_squared = 0;
-  for (std::size_t m = 0; m < M; ++m) {
+  for (std::size_t m = 0; m < M; ++m)
     norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
-    values.S_error.push_back(long_roundoff *
-                                 (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
-                                 sizes.largest[m] * mass * mass +
-                             2 * alphas.excess * sizes.largest[m] * (mass + alphas.excess) +
-                             sizes.indefinite[m] * alphas.squares);
-  }
+  values.S_error = errors_of_sums(kernels.exact, sizes, alphas, count);
   values.primal = norm_squared / 2 + hinge;
   values.primal_error += 0.5 * mass * E +
                          (4 * outside + static_cast<double>(n + 8) * long_roundoff) *
