@@ -162,8 +162,8 @@ std::vector<std::size_t> shared_parts(const TaskGraph& graph, double lambda, std
     const auto t = static_cast<std::size_t>(edge.t), s = static_cast<std::size_t>(edge.s);
     if (!(edge.weight > 0) || part[s] == part[t]) continue;
     const std::size_t from = part[s];
-    for (std::size_t& number : part)
-      if (number == from) number = part[t];
+    for (std::size_t& other : part)
+      if (other == from) other = part[t];
   }
   return part;
 }
