@@ -145,8 +145,9 @@ ExperimentRun run_of_study(const ExperimentOptions& options, const Plan& plan, M
       set_stage_kept(fmt::format("stopped: finished cells are kept in {}. Go on with the same "
                                  "command.\n",
                                  options.folder),
-                     exit_short);
+                     exit_short, {});
     }
+    if (done > 0) note_kept();
     return monitor.share(done, all, "cells");
   };
   if (options.tables_only) run.progress = [](Index, Index) { return false; };

@@ -177,8 +177,12 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   } catch (const InputError& error) {  // in words that the user has seen
     std::string text = error.what();
     if (embedded) text = replace_all(text, embedded->path(), embedded_name);
-    if (!rule.features.empty())
+    if (!rule.features.empty()) {
       text = replace_all(text, "which `features` asks for", "which the model needs");
+      const std::size_t advice = text.find("Correct it, or take ");
+      if (advice != std::string::npos) text.resize(advice + 10);
+      if (advice != std::string::npos) text += "; the model needs this column.";
+    }
     throw InputError(text);
   }
 }

@@ -125,6 +125,10 @@ class KeptPath {
   }
 
   bool is_kept() const { return journal_.has_value(); }
+  bool is_empty() const { return !journal_ || journal_->records() == 0; }
+  EmptyKeep made() const {
+    return {.file = journal_of(folder_), .folder = made_ ? folder_ : std::string()};
+  }
   std::string stopped_text() const {
     if (!journal_) return "stopped: nothing was written.\n";
     return fmt::format(
@@ -133,6 +137,12 @@ class KeptPath {
   }
   PathHooks hooks(Monitor& monitor, double smallest) {
     PathHooks out = journal_ ? journal_->hooks() : PathHooks{};
+    if (journal_ && journal_->records() > 0) note_kept();
+    if (out.keep)
+      out.keep = [keep = std::move(out.keep)](const PathPoint& point) {
+        keep(point);
+        note_kept();
+      };
     out.progress = [&monitor, smallest](Index points, double share, double left) {
       return monitor.path(points, share, smallest, left);
     };
@@ -194,7 +204,7 @@ struct PathSession {
 // Nothing when it was stopped.
 std::optional<TracedPath> find_path(PathSession& session, KeptPath& kept) {
   const auto& [options, trace, watch, phases, monitor, data, extras, run, fold] = session;
-  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed);
+  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed, kept.made());
   session.monitor.phase("preparing kernels");
   session.fold = path_fold(data, options.settings, trace, run, extras);
   const Grams& grams = kernels_of(*fold).grams;
@@ -299,7 +309,8 @@ int run_path(const PathOptions& options) {
   set_stage(Stage::writing);
   if (!found || (model && interrupted())) {
     session.monitor.clear();
-    write_message(kept.stopped_text());
+    write_message(kept.is_empty() ? kNothingKept : kept.stopped_text());
+    kept.remove_if_empty();
     return exit_failed;
   }
   std::vector<std::string> files;

@@ -123,8 +123,11 @@ void print_merge_tree(const TracedPath& result) {
       table.text());
   for (const GroupSplit& split : tree.splits) {
     std::vector<std::string> parts;
-    for (const std::vector<Index>& part : split.parts)
-      parts.push_back(fmt::format("{}", fmt::join(names_of(part, result.data), " ")));
+    for (const std::vector<Index>& part : split.parts) {
+      std::vector<std::string> names = names_of(part, result.data);
+      std::ranges::transform(names, names.begin(), as_word);
+      parts.push_back(fmt::format("{}", fmt::join(names, " ")));
+    }
     fmt::print("splits again: together at lambda {:.4g}, apart at {:.4g}, {} of the path: {}\n",
                split.lower, split.upper, share_text(split.together), fmt::join(parts, " | "));
   }

@@ -28,6 +28,25 @@ Casting casting_of(const ProblemOptions& options) {
   return options.one_vs_rest ? Casting::one_vs_rest : Casting::binary;
 }
 
+bool is_kernel(const std::string& text) {
+  try {
+    return !Kernels(text).list().empty();
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// `--kernels gauss:1 linear` without quotes: what stands behind the first kernel is taken for data.
+void check_quotes(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (std::filesystem::exists(path) || !is_kernel(path)) continue;
+    throw InputError(fmt::format(
+        "there is no file '{0}'. If it belongs to --kernels, put the whole list in quotes, as in "
+        "--kernels \"gauss:2 {0}\".",
+        path));
+  }
+}
+
 }  // namespace
 
 void add_problem(CLI::App& command, ProblemOptions& options) {
@@ -58,6 +77,7 @@ void check_problem(const ProblemOptions& options) {
 }
 
 Dataset read_problem(const ProblemOptions& options) {
+  check_quotes(options.data.paths);
   ReadRule rule;
   rule.memory = memory_of_table(options.memory);
   return cast_into_tasks(read_data(options.data, rule), casting_of(options));

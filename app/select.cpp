@@ -83,14 +83,28 @@ void print_result(const SelectOptions& options, const Contest& result, const Mod
   fmt::print("model: {}\n", options.model_path);
 }
 
+// What --label or --task says of the rows of --validation. A file that it names has values for the rows of the data alone.
+std::optional<std::string> column_of_validation(const std::optional<std::string>& given) {
+  const bool is_file = given && (given->ends_with(".npy") || given->ends_with(".npy.gz"));
+  return is_file ? std::nullopt : given;
+}
+
 // The table of --validation, with the features of the data.
 Samples read_validation(const SelectOptions& options, const Dataset& data) {
   TableOptions columns;
-  columns.label = options.problem.data.label;
-  columns.task = options.problem.data.task;
+  columns.label = column_of_validation(options.problem.data.label);
+  columns.task = column_of_validation(options.problem.data.task);
   columns.features = data.features;
   columns.memory = memory_of_table(options.problem.memory);
-  return read_samples({options.validation}, columns);
+  try {
+    return read_samples({options.validation}, columns);
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    const std::size_t advice = text.find("Name the file of the labels");
+    if (advice == std::string::npos) throw;
+    throw InputError("--validation: " + text.substr(0, advice) + "Put the labels beside it, as " +
+                     text.substr(text.rfind(' ') + 1));
+  }
 }
 
 // What a selection works on, and with whom it talks.
@@ -138,7 +152,7 @@ struct SelectSession {
       monitor.phase(fmt::format("searching {}{}",
                                 plan.several() ? name_of(now, plan.candidates) + ": " : "",
                                 size_text(now.grid)));
-      set_stage_kept(kept_text(), exit_failed);
+      set_stage_kept(kept_text(), exit_failed, {.file = journal_of(options)});
     } else if (work == Work::preparing) {
       phases.search = watch.lap();
       monitor.phase("fitting the choice on all rows");
@@ -163,13 +177,24 @@ void check_session(const SelectSession& session) {
     check_search(session.data, candidates.front().grid, how, session.run, session.extras);
 }
 
+// As the journal's, and a signal knows when there is something to go on from.
+SearchHooks kept_hooks(SearchJournal& journal, std::size_t candidate = 0) {
+  SearchHooks hooks = journal.hooks(candidate);
+  if (journal.rows() > 0) note_kept();
+  hooks.keep = [keep = std::move(hooks.keep)](const RowKey& row, const RowScores& scores) {
+    keep(row, scores);
+    note_kept();
+  };
+  return hooks;
+}
+
 // A single candidate is a contest of one.
 Contest search_one(SelectSession& session, SearchJournal& journal) {
   const auto& [how, candidates] = session.plan;
   Contest out;
   out.candidates = candidates;
   Selection found = select(session.data, candidates.front().grid, how, session.run, session.extras,
-                           journal.hooks());
+                           kept_hooks(journal));
   out.stopped = found.scores.stopped;
   out.trained = std::move(found.trained);
   out.contenders.push_back({0, std::move(found)});
@@ -183,7 +208,7 @@ Contest run_search(SelectSession& session, SearchJournal& journal) {
     return select_among(session.data, candidates, how, session.run, session.extras,
                         [&](std::size_t candidate) {
                           session.searched = candidate;
-                          return journal.hooks(candidate);
+                          return kept_hooks(journal, candidate);
                         });
   } catch (const InputError&) {  // of kernels on the data
     if (journal.rows() == 0) journal.remove();
@@ -219,6 +244,10 @@ int run_select(const SelectOptions& options) {
   if (!options.output.quiet) tell_earlier(journal, options, forgotten);
 
   const Contest result = run_search(session, journal);
+  if (result.stopped && journal.rows() == 0) {
+    journal.remove();
+    return session.stopped(kNothingKept);
+  }
   if (result.stopped)
     return session.stopped(fmt::format(
         "stopped: no model was written; {} in {}. Go on with the same command and --resume.\n",

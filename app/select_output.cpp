@@ -43,9 +43,17 @@ std::string counts_text(const Selection& selection) {
   const Index folds = scores.cells.begin()->second.rows();
   const std::string product = fmt::format("  {} x {} = {}", plural(points, "point"),
                                           plural(folds, "fold"), plural(points * folds, "score"));
-  if (!selection.grid.method->walks_lambda())
+  const Grid& grid = selection.grid;
+  if (!grid.method->walks_lambda())
     return fmt::format("{}, a fit each, in {} (fits one after the other in one fold)", product,
                        plural(scores.rows, "row"));
+  if (std::ranges::find(grid.columns, "lambda") == grid.columns.end())
+    return fmt::format("{}, in {} (one fold at one C){}", product, plural(scores.rows, "row"),
+                       scores.fits == points * folds
+                           ? ", a fit each"
+                           : fmt::format(" from {}: one with the same kernel for all tasks, and "
+                                         "from there that of the method",
+                                         plural(scores.fits, "fit")));
   return fmt::format(
       "{} from {}, in {} (one fold at one C, along lambda):\n"
       "  a row begins with a fit at lambda = inf, which is also the answer at the {} with lambda "

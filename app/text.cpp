@@ -10,10 +10,15 @@
 
 namespace coterie::app {
 
+std::string as_word(const std::string& name) {
+  return name.find(' ') == name.npos ? name : in_quotes(name);
+}
+
 std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width) {
   std::string out, line(indent, ' ');
   std::size_t used = indent;
-  for (const std::string& word : words) {
+  for (const std::string& name : words) {
+    const std::string word = as_word(name);
     const std::size_t size = display_width(word);
     if (used > indent && used + 1 + size > width) {
       out += line + "\n";

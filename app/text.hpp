@@ -13,7 +13,9 @@ namespace coterie::app {
 
 using Json = nlohmann::ordered_json;
 
-// The words in lines of at most `width` characters, each after `indent` spaces.
+// A name among others with blanks between them: in quotes where it has some of its own.
+std::string as_word(const std::string& name);
+// Such names in lines of at most `width` characters, each after `indent` spaces.
 std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width = 88);
 
 std::string seconds_text(double seconds);  // "0.42 s"

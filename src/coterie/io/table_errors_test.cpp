@@ -180,6 +180,40 @@ TEST_F(TableErrors, Rows) {
             "a.csv:2:6: text follows a closing quote. Write quotes inside a field twice (\"\").");
 }
 
+// Advice is what the user can do.
+TEST_F(TableErrors, WhatToDoWithAColumnOfWords) {
+  const std::string site = "a.csv:2:3: column 'site' holds 'north', which is not a number. ";
+  EXPECT_EQ(csv("f1,site,label\n1,north,x\n"),
+            site +
+                "If it says which task a row belongs to, name it with `task` site; else correct "
+                "it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label,task\n1,north,x,a\n"),
+            site + "Correct it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label,ward\n1,north,x,a\n", {.task = "ward"}),
+            site + "Correct it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label\n1,north,x\n", {.features = {"f1", "site"}}),
+            site + "Correct it, or take site out of `features`.");
+  EXPECT_EQ(csv("f1,f2,label\n1,nan,x\n"),
+            "a.csv:2:3: column 'f2' holds 'nan'; every value must be a finite number. Correct it, "
+            "or leave the column out with `drop` f2.");
+}
+
+TEST_F(TableErrors, FilesOfOtherKinds) {
+  const std::string zip = std::string("PK\x03\x04") + std::string(100, '\0');
+  const auto refused = [&](const char* name, const std::string& bytes) {
+    return message([&] { read_samples({write(name, bytes)}); });
+  };
+  EXPECT_EQ(refused("D.npz", zip),
+            "D.npz: this is an .npz archive. Save its arrays one by one, with numpy.save: "
+            "features as X.npy, labels as X-labels.npy, and tasks, if there are any, as "
+            "X-tasks.npy.");
+  EXPECT_EQ(refused("d.xlsx", zip), "d.xlsx: this is a spreadsheet. Save its table as CSV.");
+  EXPECT_EQ(refused("d.csv", zip),
+            "d.csv: this is a zip archive. Unpack it, and name the files in it.");
+  EXPECT_EQ(refused("d.parquet", "PAR1" + std::string(100, '\0')),
+            "d.parquet: this is a Parquet file. Save its table as CSV.");
+}
+
 TEST_F(TableErrors, Headers) {
   EXPECT_EQ(csv(""), "a.csv: the file is empty. It needs a header and rows of data.");
   EXPECT_EQ(csv("f1,label\n"), "a.csv: there is a header but no row of data.");
@@ -188,13 +222,16 @@ TEST_F(TableErrors, Headers) {
             "a.csv:1:1: the name of column 1 is empty. The first line must name every column, as "
             "UTF-8 text.");
   EXPECT_EQ(csv("f1,f2\n1,2\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are f1, f2.");
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are f1, f2.");
   EXPECT_EQ(csv("1,2\n3,4\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are 1, 2. The "
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are 1, 2. The "
             "first line must name "
             "the columns.");
   EXPECT_EQ(csv("f1;label\n1;x\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are f1;label. "
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are f1;label. "
             "Separate the fields "
             "with commas or tabs, not ';'.");
   EXPECT_EQ(csv("a,b,c,d,e,f,g,h,i,label\n", {.drop = {"id"}}),
