@@ -103,7 +103,7 @@ bad_csv("blank-line", GOOD.replace("\n", "\n\n", 3), "bad.csv:3:1: the line befo
 bad_csv("open-quote", replaced(3, 4, '"yes'), f"bad.csv:3:{start_of(3, 4)}: the quote opened here is not closed")
 bad_csv("latin-1-label", replaced(3, 4, "gr\u00fcn").encode("latin-1"), "bad.csv:3:", "not UTF-8 text")
 bad_csv("garbage", bytes(range(256)) * 40, "bad.csv: this is not text")
-bad_csv("zip-archive", b"PK\x03\x04" + bytes(100), "bad.csv: this is a zip archive. Unpack it, and name the files in it.")
+bad_csv("zip-archive", b"PK\x03\x04" + bytes(100), "bad.csv: this is a zip archive or spreadsheet; export it as CSV.")
 row("npz-archive", "train bad.npz -o out.h5", "bad.npz: this is an .npz archive. Save its arrays one by one, with numpy.save: features as X.npy",
     files={"bad.npz": b"PK\x03\x04" + bytes(100)})
 bad_csv("folder", FOLDER, "bad.csv: this is a folder")

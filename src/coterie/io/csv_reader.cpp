@@ -263,7 +263,8 @@ void CsvTable::read_row(const LineReader& reader, const Header& header) {
 std::string CsvTable::advice_on_column(const std::string& name, std::string_view text) const {
   if (!options_.features.empty())
     return fmt::format("Correct it, or take {} out of `features`.", name);
-  const bool a_word = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+  const auto first = static_cast<unsigned char>(text.empty() ? ' ' : text.front());
+  const bool a_word = first >= 0x80 || std::isalpha(first) != 0;
   const bool no_number = describe_bad_number(text).ends_with("not a number");  // nor nan, inf
   if (rows_->rows() == 1 && !has_task_ && !options_.task && a_word && no_number)
     return fmt::format(

@@ -98,26 +98,14 @@ bool looks_like_libsvm(detail::LineReader& reader) {
   return false;
 }
 
-// Files that people have data in, and that are not read: how to have them as others.
-void refuse_foreign(const std::string& path, const std::string& extension, std::string_view start) {
-  const auto refuse = [&](const char* what) { throw InputError(path + ": " + what); };
-  const bool zip = start.starts_with("PK\x03\x04");
-  if (zip && extension == ".npy") return;  // its reader says more
-  if (zip && extension == ".npz")
-    refuse(
-        "this is an .npz archive. Save its arrays one by one, with numpy.save: features as X.npy, "
-        "labels as X-labels.npy, and tasks, if there are any, as X-tasks.npy.");
-  if (zip && (extension == ".xlsx" || extension == ".ods"))
-    refuse("this is a spreadsheet. Save its table as CSV.");
-  if (zip) refuse("this is a zip archive. Unpack it, and name the files in it.");
-  if (start == "PAR1" && extension == ".parquet")
-    refuse("this is a Parquet file. Save its table as CSV.");
-}
-
 Format format_of(InputFile& file) {
   const std::string extension =
       std::filesystem::path(detail::without_gz(file.path)).extension().string();
-  refuse_foreign(file.path, extension, detail::first_bytes(file.path, 4));
+  if (extension == ".npz" && exists(file.path))
+    throw InputError(fmt::format(
+        "{}: this is an .npz archive. Save its arrays one by one, with numpy.save: features as "
+        "X.npy, labels as X-labels.npy, and tasks, if there are any, as X-tasks.npy.",
+        file.path));
   for (const char* known : {".svm", ".libsvm", ".svmlight"}) {
     if (extension == known) return Format::libsvm;
   }
