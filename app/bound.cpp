@@ -209,13 +209,11 @@ int run_bound(const BoundOptions& options) {
 
 void add_bound(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<BoundOptions>();
-  CLI::App& command = add_command(
-      program, "bound",
-      "What a model is guaranteed on new data, from its training data alone: the published bound, "
-      "which fails, and corrected ones (docs/bound.md). Pooled error: that of all samples of all "
-      "tasks together",
-      "coterie bound model.h5 digits", options, run_bound, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+  CLI::App& command =
+      add_command(program, "bound",
+                  "Bound a model's error on new data, from its training data alone (docs/bound.md)",
+                  "coterie bound model.h5 digits", options, run_bound, chosen);
+  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
       ->required()
       ->type_name("");
   add_paths(command, options->data);

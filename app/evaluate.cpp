@@ -156,23 +156,24 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<EvaluateOptions>();
   CLI::App& command =
       add_command(program, "evaluate",
-                  "Accuracy, AUC and log loss per task on labelled rows; confusion of classes",
+                  "Measure accuracy, AUC and log loss per task on labelled rows, and which classes "
+                  "are confused",
                   "coterie evaluate model.h5 test.csv", options, run_evaluate, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
       ->required()
       ->type_name("");
   add_paths(command, options->data);
   add_model_columns(command, options->data);
   command
       .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel, new rows x training rows; once per kernel "
-                  "(default: none)")
+                  "values of a precomputed kernel between new rows and training rows; once for "
+                  "every such kernel of the model")
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--reliability", options->reliability,
-                   "calibrated models: predicted and observed frequencies, by probability; of the "
-                   "positive label, or of every class (default: off; always in --json)");
+                   "models with probabilities: how often each probability came true, for the "
+                   "positive label or every class (default: off; always in --json)");
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

@@ -220,11 +220,11 @@ int run_study(const ExperimentOptions& options) {
 
 void add_experiment(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<ExperimentOptions>();
-  CLI::App& command = add_command(
-      program, "experiment",
-      "Compare methods on many splits of data sets, as a plan says; the same command goes on after "
-      "an interruption",
-      "coterie experiment experiments/quick.toml -o results/quick", options, run_study, chosen);
+  CLI::App& command = add_command(program, "experiment",
+                                  "Compare methods on many splits of data sets, as a plan says; "
+                                  "repeat the command to go on after an interruption",
+                                  "coterie experiment experiments/quick.toml -o results/quick",
+                                  options, run_study, chosen);
   command.add_option("PLAN", options->plan, "the plan, a TOML file (docs/experiments.md)")
       ->required()
       ->type_name("");

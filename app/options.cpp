@@ -71,26 +71,27 @@ void add_paths(CLI::App& command, DataOptions& options) {
 void add_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label,
-                  "column of the labels; in a MATLAB file, the variable; of X.npy, a .npy file "
-                  "(default there: X-labels.npy)")
+                  "column that holds the labels; of a MATLAB file the variable; of X.npy a .npy "
+                  "file (default: X-labels.npy beside it)")
       ->type_name("NAME")
       ->default_str("label");
   command
       .add_option("--task", options.task,
-                  "column, variable or .npy file of the task names (default: 'task' when there; of "
-                  "X.npy, X-tasks.npy)")
+                  "column that says which task a row belongs to; of a MATLAB file the variable; of "
+                  "X.npy a .npy file (default: 'task' if there is one; X-tasks.npy)")
       ->type_name("NAME");
 }
 
 void add_model_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label,
-                  "column of the labels; in a MATLAB file, the variable (default: as the model was "
-                  "trained)")
+                  "column that holds the labels; of a MATLAB file the variable (default: as the "
+                  "model was trained)")
       ->type_name("NAME");
   command
       .add_option("--task", options.task,
-                  "column or variable of the task names (default: as the model was trained)")
+                  "column that says which task a row belongs to; of a MATLAB file the variable "
+                  "(default: as the model was trained)")
       ->type_name("NAME");
 }
 
@@ -111,16 +112,17 @@ void add_quiet(CLI::App& command, OutputOptions& options) {
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  add_checked_number(command, "--threads", threads, "threads; they change no result",
+  add_checked_number(command, "--threads", threads,
+                     "number of threads; the result is the same with any",
                      "a whole number >= 1, or 0 for all cores", 0, "N");
 }
 
 void add_new_task(CLI::App& command, std::string& text) {
   command
       .add_option("--new-task", text,
-                  "rows of tasks that the model does not know: score them by the mean of the tasks "
-                  "of group N (as in inspect), of the group of a task, or of all tasks; with the "
-                  "mean of their probabilities if all of these are calibrated (default: an error)")
+                  "how to score rows of a task that the model does not know: by the mean of the "
+                  "tasks in group N (as numbered by inspect), in the group of a task, or of all "
+                  "tasks; so with probabilities, if all these tasks have them (default: an error)")
       ->type_name("group:N|task:NAME|common");
 }
 

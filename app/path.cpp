@@ -342,23 +342,23 @@ void add_path(CLI::App& program, Action& chosen) {
                   "tree.svg, affinity.svg (default: print only)")
       ->type_name("FOLDER");
   add_number(command, "--groups", options->groups,
-             "how many groups the model of --model shall have, or the nearest number",
+             "make a model with so many groups, or the nearest number there is",
              "a whole number >= 1; 0 for no model", Index{0});
-  command.add_option("--model", options->model_path, "where the model with --groups goes")
-      ->type_name("FILE");
+  command.add_option("--model", options->model_path, "where that model goes")->type_name("FILE");
   command
       .add_option_function<double>(
           "--hold-out", [options](double share) { options->hold_out = share; },
-          "share of the rows to judge every point on; the path is that of the others (default: "
+          "judge every point on this share of the rows; the path is that of the others (default: "
           "none)")
       ->type_name("NUMBER");
   add_number(command, "--bootstrap", options->bootstrap,
-             "resamples that show how stable the groups are", "a whole number >= 0", Index{0});
+             "draw so many resamples of the rows, to show how stable the groups are",
+             "a whole number >= 0", Index{0});
   add_number(command, "--smallest", options->path.smallest,
-             "where the path ends if tasks still share, as a share of lambda_max",
+             "where the path ends even if tasks still share, as a part of lambda_max",
              "a number between 0 and 1");
   add_number(command, "--resolution", options->path.resolution,
-             "how closely merges are located, as a share of their lambda",
+             "how exactly the lambda of a merge is found, relative to it",
              "a number between 0 and 1");
   command.add_flag("--resume", options->resume,
                    "continue an interrupted run of the same command (default: start from scratch)");

@@ -162,11 +162,9 @@ int run_predict(const PredictOptions& options) {
 void add_predict(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App& command = add_command(
-      program, "predict",
-      "Labels, scores and probabilities (of the positive label, or of the printed class when "
-      "there are many) of new rows, as CSV",
+      program, "predict", "Predict labels, scores and probabilities of new rows, as CSV",
       "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
       ->required()
       ->type_name("");
   add_paths(command, options->data);
@@ -177,15 +175,13 @@ void add_predict(CLI::App& program, Action& chosen) {
   add_model_columns(command, options->data);
   command.add_flag("--scores", options->scores,
                    "multi-class models: the score of every task too (default: off)");
-  command.add_flag(
-      "--probabilities", options->probabilities,
-      "calibrated multi-class models: the probability of every class too; one-vs-one "
-      "couples those of the pairs, one-vs-rest normalises. The label stays that of the "
-      "vote, even where another class is more probable (default: off)");
+  command.add_flag("--probabilities", options->probabilities,
+                   "multi-class models with probabilities: that of every class too; the label "
+                   "stays that of the vote, even if another class is more probable (default: off)");
   command
       .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel, new rows x training rows; once per kernel "
-                  "(default: none)")
+                  "values of a precomputed kernel between new rows and training rows; once for "
+                  "every such kernel of the model")
       ->type_name("NAME=FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -102,10 +102,10 @@ void add_lists(CLI::App& command, SelectOptions& options) {
     command.add_option(names, list, help + " (default: by the preset)")->type_name("LIST");
   };
   command
-      .add_option("--preset", options.preset,
-                  "the lists that are not given: 'paper' (C and lambda of 2^-10..2^10, norm 1, "
-                  "cosine) or 'best' (norms and normalisations too, and of many features whether "
-                  "to smooth them)")
+      .add_option(
+          "--preset", options.preset,
+          "the lists that you do not give: 'paper' (C and lambda of 2^-10..2^10, norm 1, cosine) "
+          "or 'best' (also tries norms and normalisations and, with many features, smoothing them)")
       ->type_name("TEXT")
       ->capture_default_str();
   add_list("-C,--C", options.C, "list of C: " + numbers);
@@ -173,16 +173,16 @@ void add_candidates(CLI::App& command, SelectOptions& options) {
   command
       .add_option_function<std::string>(
           "--smooth", [&options](const std::string& text) { options.smooth = read_smooth(text); },
-          "list of numbers of features that are averaged, itself and those that rise and fall with "
-          "it most; several, such as 1,5, are judged as methods are (default: 1; with --preset "
+          "how many features each becomes the mean of: itself, and those that rise and fall with "
+          "it most; several, such as 1,5, are compared like methods (default: 1; with --preset "
           "best 1,5)")
       ->type_name("LIST");
   command
       .add_option_function<std::string>(
           "--method", [&options](const std::string& text) { options.methods = read_methods(text); },
-          "what is learnt: coterie, a method to compare it with, a list such as "
-          "'coterie,stl,cmtl' or 'all'; of several, that of the best score on the same folds is "
-          "fitted (names as `coterie methods` lists them)")
+          "what is learnt: coterie, a method to compare it with, or several, such as "
+          "'coterie,stl,cmtl' or 'all': the one with the best score on the same folds is then "
+          "fitted (`coterie methods` lists the names)")
       ->type_name("TEXT")
       ->default_str("coterie");
   command
@@ -198,30 +198,30 @@ void add_candidates(CLI::App& command, SelectOptions& options) {
 void add_judgement(CLI::App& command, SelectOptions& options) {
   command
       .add_option("--score", options.score,
-                  "what the choice is judged by, mean over tasks: 'accuracy', 'balanced', 'auc' or "
-                  "'logloss'")
+                  "what decides, as a mean over tasks: 'accuracy', 'balanced', 'auc' or 'logloss'")
       ->type_name("TEXT")
       ->capture_default_str();
   add_number(command, "--folds", options.folds,
-             "parts of the cross-validation, stratified within tasks", "a whole number >= 2",
-             Index{2});
+             "parts of the cross-validation; the classes of every task are spread over all of them",
+             "a whole number >= 2", Index{2});
   command
       .add_option_function<double>(
           "--hold-out", [&options](double share) { options.hold_out = share; },
-          "share of the rows to judge on, instead of cross-validation")
+          "judge on this share of the rows, instead of by cross-validation")
       ->type_name("NUMBER");
   command
       .add_option("--validation", options.validation,
-                  "table of rows to judge on, with the same columns; nobody trains on them "
-                  "(default: none)")
+                  "judge on the rows of this table, which has the same columns and is not trained "
+                  "on (default: none)")
       ->type_name("FILE");
-  command.add_flag("--one-se", options.one_se,
-                   "the strongest sharing and smallest C within one standard error of the best; of "
-                   "other methods the simplest parameters (default: the best)");
+  command.add_flag(
+      "--one-se", options.one_se,
+      "among the points within one standard error of the best, take the strongest sharing and the "
+      "smallest C, or the simplest parameters of another method (default: take the best)");
   command
       .add_option("--search", options.search,
-                  "'grid' (every point) or 'coarse' (every second C and fourth lambda, then around "
-                  "the best)")
+                  "'grid' tries every point, 'coarse' every second C and fourth lambda, then those "
+                  "around the best")
       ->type_name("TEXT")
       ->capture_default_str();
 }
@@ -239,9 +239,11 @@ void add_alternatives(CLI::App& command, SelectOptions& options) {
 void add_outputs(CLI::App& command, SelectOptions& options) {
   command
       .add_option("--table", options.table_path,
-                  "write the whole grid, .csv or .json (default: no)")
+                  "write every point with its scores, .csv or .json (default: no)")
       ->type_name("FILE");
-  command.add_option("--picture", options.picture_path, "write a heat map, .svg (default: no)")
+  command
+      .add_option("--picture", options.picture_path,
+                  "draw the scores as a heat map, .svg (default: no)")
       ->type_name("FILE");
   command.add_flag("--resume", options.resume,
                    "continue an interrupted run of the same command (default: start from scratch)");

@@ -203,7 +203,7 @@ void add_stats(CLI::App& program, Action& chosen) {
       ->default_str("text");
   command
       .add_option("--picture", options->picture_path,
-                  "write the critical-difference diagram, .svg (default: no)")
+                  "draw the average ranks, and which methods do not differ, .svg (default: no)")
       ->type_name("FILE");
   add_json(command, options->output);
 }

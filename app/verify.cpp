@@ -122,10 +122,9 @@ void add_verify(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App& command = add_command(
       program, "verify",
-      "Recompute the certificate from the training data, by separate code; of an extended model, "
-      "that of the tasks in the data",
+      "Check a model's certificate: recompute it from the training data, by separate code",
       "coterie verify model.h5 digits", options, run_verify, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
+  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
       ->required()
       ->type_name("");
   add_paths(command, options->data);
