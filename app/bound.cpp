@@ -213,21 +213,13 @@ void add_bound(CLI::App& program, Action& chosen) {
       add_command(program, "bound",
                   "Bound a model's error on new data, from its training data alone (docs/bound.md)",
                   "coterie bound model.h5 digits", options, run_bound, chosen);
-  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
   add_settings(command, options->settings);
   command.add_option("--svg", options->svg_path, "a picture of the figures (default: none)")
       ->type_name("FILE");
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "where the matrix of a precomputed kernel is now; once per kernel (default: "
-                  "where it was)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kWhereItIsNow);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

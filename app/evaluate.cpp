@@ -159,18 +159,10 @@ void add_evaluate(CLI::App& program, Action& chosen) {
                   "Measure accuracy, AUC and log loss per task on labelled rows, and which classes "
                   "are confused",
                   "coterie evaluate model.h5 test.csv", options, run_evaluate, chosen);
-  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel between new rows and training rows; once for "
-                  "every such kernel of the model")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kOfNewRows);
   command.add_flag("--reliability", options->reliability,
                    "models with probabilities: how often each probability came true, for the "
                    "positive label or every class (default: off; always in --json)");

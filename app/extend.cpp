@@ -264,9 +264,7 @@ void add_extend(CLI::App& program, Action& chosen) {
       "  coterie train old.csv -o model.h5\n"
       "  coterie extend model.h5 new.csv -o extended.h5",
       options, run_extend, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train` or `extend`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   command.add_option("-o,--output", options->output_path, "where the extended model goes (needed)")
       ->type_name("FILE");

@@ -414,9 +414,7 @@ void add_inspect(CLI::App& program, Action& chosen) {
   CLI::App& command =
       add_command(program, "inspect", "Show everything in a model: groups, weights, certificate",
                   "coterie inspect model.h5", options, run_inspect, chosen);
-  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_json(command, options->output);
 }
 

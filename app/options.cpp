@@ -68,6 +68,19 @@ void add_paths(CLI::App& command, DataOptions& options) {
       ->type_name("");
 }
 
+void add_model(CLI::App& command, std::string& path) {
+  command.add_option("MODEL", path, "model file, as `coterie train` writes it")
+      ->required()
+      ->type_name("");
+}
+
+void add_precomputed(CLI::App& command, std::vector<std::string>& files, const char* help) {
+  command.add_option("--precomputed", files, help)
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label,

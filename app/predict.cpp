@@ -164,9 +164,7 @@ void add_predict(CLI::App& program, Action& chosen) {
   CLI::App& command = add_command(
       program, "predict", "Predict labels, scores and probabilities of new rows, as CSV",
       "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
-  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   command
       .add_option("-o,--output", options->output_path,
@@ -178,13 +176,7 @@ void add_predict(CLI::App& program, Action& chosen) {
   command.add_flag("--probabilities", options->probabilities,
                    "multi-class models with probabilities: that of every class too; the label "
                    "stays that of the vote, even if another class is more probable (default: off)");
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel between new rows and training rows; once for "
-                  "every such kernel of the model")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kOfNewRows);
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

@@ -124,18 +124,10 @@ void add_verify(CLI::App& program, Action& chosen) {
       program, "verify",
       "Check a model's certificate: recompute it from the training data, by separate code",
       "coterie verify model.h5 digits", options, run_verify, chosen);
-  command.add_option("MODEL", options->model_path, "model file, as `coterie train` writes it")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "where the matrix of a precomputed kernel is now; once per kernel (default: "
-                  "where it was)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kWhereItIsNow);
   command
       .add_option("--task-C", options->task_C,
                   "the file that train was given, to check the C of tasks against (default: not "

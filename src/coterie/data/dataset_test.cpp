@@ -8,19 +8,10 @@
 #include "coterie/data/description.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
+#include "coterie/math/message_of.hpp"
 
 namespace coterie {
 namespace {
-
-template <typename F>
-std::string message_of(F&& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // One feature, numbered rows, labels by name.
 Samples make_samples(const std::vector<std::string>& labels, const std::vector<Index>& label,
