@@ -128,9 +128,16 @@ TEST(ParseKernels, RejectsBadWords) {
   };
   const Case cases[] = {
       {"quartic", "kernel 'quartic': there is no kernel 'quartic'. "},
-      {"linear Gauss:1", "kernel 'Gauss:1': there is no kernel 'Gauss'. "},
-      {"gauss:1, 2", "kernel '2': there is no kernel '2'. "},
-      {":raw", "kernel ':raw': there is no kernel ''. "},
+      {"linear Gauss:1",
+       "kernel 'Gauss:1': there is no kernel 'Gauss'; did you mean gauss? Kernels "},
+      {"gauss:1, 2",
+       "kernel '2': there is no kernel '2'; lists of widths have no blanks in them, as in "
+       "gauss:1,2. Kernels "},
+      {":raw",
+       "kernel ':raw': it belongs to a kernel, without a blank between, as in linear:raw. "},
+      {"linear @f1",
+       "kernel '@f1': it belongs to a kernel, without a blank between, as in linear@f1. "},
+      {"rbf:1", "kernel 'rbf:1': there is no kernel 'rbf'; did you mean gauss? Kernels "},
       {"raw", "kernel 'raw': there is no kernel 'raw'. "},
       {"linear,", "kernel 'linear,': there is no kernel 'linear,'. "},
       {"linear:2", "kernel 'linear:2': 'linear' takes no parameter, but '2' follows it. "},

@@ -43,7 +43,8 @@ std::string kernel_grammar() {
 }
 
 void fail_at_word(std::string_view word, std::string_view what) {
-  throw InputError(fmt::format("kernel '{}': {}. {}", word, what, kernel_grammar()));
+  throw InputError(fmt::format("kernel '{}': {}{} {}", word, what, what.ends_with('?') ? "" : ".",
+                               kernel_grammar()));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
