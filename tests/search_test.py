@@ -252,7 +252,7 @@ def test_path_killed_and_resumed_gives_the_same_bytes(coterie):
 
 def test_ctrl_c_keeps_the_rows_and_says_how_to_go_on(coterie):
     planted(coterie, tasks=8, samples=60)
-    result = coterie.interrupt("select", "p.csv", "--norm", "1,1.5,2,4", "--normalise", "cosine,variance", "--folds", "10", "-o", "s.h5", after="rows,")
+    result = coterie.interrupt("select", "p.csv", "--norm", "1,1.5,2,4", "--normalise", "cosine,variance", "--folds", "10", "-o", "s.h5", after="s left")
     assert result.code == 1 and "stopped: no model was written" in result.err and "--resume" in result.err
     assert (coterie.folder / "s.h5.journal").exists() and not (coterie.folder / "s.h5").exists()
 
