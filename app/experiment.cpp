@@ -64,7 +64,11 @@ Samples read_planned(const ExperimentOptions& options, const fs::path& folder,
   data.drop = fmt::format("{}", fmt::join(dataset.drop, ","));
   ReadRule rule;
   rule.memory = memory_of_table(options.memory);
-  return read_data(data, rule);
+  try {
+    return read_data(data, rule);
+  } catch (const InputError& error) {  // whose settings are keys of the plan, not options
+    throw InputError(replace_all(error.what(), "`", "'"));
+  }
 }
 
 void make_folder(const std::string& folder) {
