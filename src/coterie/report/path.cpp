@@ -12,6 +12,7 @@
 #include "coterie/mtmkl/group_list.hpp"
 #include "coterie/report/affinity.hpp"
 #include "coterie/report/dendrogram.hpp"
+#include "coterie/report/text.hpp"
 #include "coterie/report/weight_paths.hpp"
 
 namespace coterie {

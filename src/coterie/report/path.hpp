@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coterie/report/text.hpp"
+#include "coterie/report/report_file.hpp"
 #include "coterie/search/stability.hpp"
 
 namespace coterie {

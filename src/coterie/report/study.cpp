@@ -10,6 +10,7 @@
 #include "coterie/report/comparison.hpp"
 #include "coterie/report/score_plot.hpp"
 #include "coterie/report/svg.hpp"
+#include "coterie/report/text.hpp"
 #include "coterie/report/weight_plane.hpp"
 
 namespace coterie {

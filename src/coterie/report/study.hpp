@@ -6,7 +6,7 @@
 
 #include "coterie/experiment/figure.hpp"
 #include "coterie/experiment/statistics.hpp"
-#include "coterie/report/text.hpp"
+#include "coterie/report/report_file.hpp"
 
 namespace coterie {
 

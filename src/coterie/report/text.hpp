@@ -1,4 +1,4 @@
-// Numbers and tables as text for people.
+// Numbers and tables as text for people. Internal to this room and the program.
 #pragma once
 
 #include <string>
@@ -27,11 +27,5 @@ std::string short_number(double value);       // 4 significant digits
 std::string percent(double share);            // "97.53 %"; "-" for NaN
 std::string number_or_nothing(double value);  // in full; "" for NaN
 std::string plural(Index count, const std::string& noun);
-
-// A file that shows results, for whoever writes it.
-struct ReportFile {
-  std::string name;  // in its folder
-  std::string text;  // empty: there is nothing to show
-};
 
 }  // namespace coterie
