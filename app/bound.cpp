@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "command.hpp"
-#include "coterie/front/files.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/report/score_plot.hpp"
 #include "messages.hpp"
@@ -189,7 +188,7 @@ int run_bound(const BoundOptions& options) {
   check_extra_output(options.svg_path, "--svg", {".svg"}, inputs);
   set_stage(Stage::reading_only);
   Stopwatch watch;
-  const Model model = load(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   Monitor monitor(options.output.quiet);
   const Bound found = compute_bound(options, model, monitor);
   monitor.clear();

@@ -5,7 +5,6 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/prediction.hpp"
 #include "options.hpp"
@@ -128,7 +127,7 @@ void print_evaluation(const Model& model, const Evaluation& result, bool reliabi
 
 int run_evaluate(const EvaluateOptions& options) {
   const NewTask new_task = new_task_of(options.new_task);
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   if (options.reliability) require_calibration(model, options.model_path, "--reliability");
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);

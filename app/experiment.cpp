@@ -246,7 +246,9 @@ void add_experiment(CLI::App& program, Action& chosen) {
                    "values of a list (default: off)");
   command
       .add_option("--only", options->only,
-                  "the cells whose name has this text, such as 'letter 10 %' (default: all)")
+                  "only the cells (a cell is one method on one split) whose name has this text, "
+                  "such as 'letter 10 "
+                  "%' (default: all)")
       ->type_name("TEXT");
   command.add_flag("--dry-run", options->dry_run, "list the cells and end (default: off)");
   command.add_flag("--tables-only", options->tables_only,

@@ -223,7 +223,7 @@ int run_extend(const ExtendOptions& options) {
   memory_budget(options.memory);  // says what is wrong before anything is read
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
-  const Model model = load(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = read_new_tasks(options, model);
   if (options.calibration.wanted())  // what cannot be folded is said before the fit

@@ -12,6 +12,7 @@
 
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/matrix_file.hpp"
+#include "coterie/io/model_file.hpp"
 #include "coterie/io/table.hpp"
 #include "embedded.hpp"
 
@@ -37,6 +38,15 @@ CLI::Option& add_checked_number(CLI::App& command, const std::string& flags, Num
       *command.add_option_function<std::string>(flags, read, fmt::format("{} ({})", help, rule));
   option.type_name(type)->default_str(fmt::format("{}", value))->run_callback_for_default(false);
   return option;
+}
+
+bool is_model(const std::string& path) {
+  try {
+    read_model(path);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
 }
 
 bool is_embedded(const std::string& path) { return path == embedded_name && !fs::exists(path); }
@@ -72,6 +82,16 @@ void add_model(CLI::App& command, std::string& path) {
   command.add_option("MODEL", path, "model file, as `coterie train` writes it")
       ->required()
       ->type_name("");
+}
+
+Model read_model_before(const std::vector<std::string>& data, const std::string& path) {
+  try {
+    return read_model(path);
+  } catch (const InputError&) {
+    if (data.size() != 1 || !is_model(data.front())) throw;
+    throw InputError(fmt::format("the model comes before the data: {} {} instead of {} {}.",
+                                 data.front(), path, path, data.front()));
+  }
 }
 
 void add_precomputed(CLI::App& command, std::vector<std::string>& files, const char* help) {

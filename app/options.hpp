@@ -69,6 +69,8 @@ struct DataOptions {
 };
 void add_paths(CLI::App& command, DataOptions& options);
 void add_model(CLI::App& command, std::string& path);
+// The model of a command that names data behind it. Throws InputError, which says so where they are the wrong way round.
+Model read_model_before(const std::vector<std::string>& data, const std::string& path);
 // --precomputed: files of precomputed kernels, with what they hold.
 inline constexpr const char* kOfNewRows =
     "values of a precomputed kernel between new rows and training rows; once for every such kernel "

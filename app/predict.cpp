@@ -8,7 +8,6 @@
 #include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/model/prediction.hpp"
 #include "messages.hpp"
 #include "options.hpp"
@@ -122,7 +121,7 @@ int run_predict(const PredictOptions& options) {
   std::vector<std::string> others = matrix_files(options.precomputed);
   others.push_back(options.model_path);
   if (to_file) check_output(options.output_path, "the table", input_files(options.data, others));
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));

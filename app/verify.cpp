@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/io/task_costs.hpp"
 #include "coterie/io/task_graph.hpp"
 #include "coterie/model/method.hpp"
@@ -92,7 +91,7 @@ VerifyInputs read_inputs(const VerifyOptions& options, const Model& model, const
 
 int run_verify(const VerifyOptions& options) {
   set_stage(Stage::reading_only);
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);

@@ -112,6 +112,8 @@ bad_csv("task-of-another-name", csv_text(ROWS, header=["f1", "f2", "f3", "label"
 for command in ("predict", "evaluate", "verify"):  # which have no --drop
     row(f"{command}-number", f"{command} m.h5 bad.csv", "column 'f2' holds 'tall', which is not a number. Correct it; the model needs this column.",
         files={"bad.csv": replaced(7, 2, "tall")})
+for command in ("predict", "evaluate", "verify", "bound", "extend -o out.h5"):
+    row(f"{command.split()[0]}-data-first", f"{command} d.csv m.h5", "the model comes before the data: m.h5 d.csv instead of d.csv m.h5.")
 row("kernels-without-quotes", "train d.csv --kernels gauss:1 linear -o out.h5",
     "there is no file 'linear'. If it belongs to --kernels, put the whole list in quotes, as in --kernels \"gauss:2 linear\".")
 row("csv-not-found", "train nowhere.csv -o out.h5", "nowhere.csv: there is no such file")
