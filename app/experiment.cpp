@@ -7,23 +7,25 @@
 #include <filesystem>
 
 #include "command.hpp"
+#include "comparison_json.hpp"
 #include "coterie/experiment/figure.hpp"
 #include "coterie/experiment/readings.hpp"
 #include "coterie/experiment/tables.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/table.hpp"
-#include "coterie/report/weight_plane.hpp"
+#include "coterie/report/study.hpp"
 #include "messages.hpp"
 #include "options.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "study_output.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kStudyAlpha = 0.05;
 
 struct ExperimentOptions {
   std::string plan, folder, data, only;
@@ -62,7 +64,11 @@ Samples read_planned(const ExperimentOptions& options, const fs::path& folder,
   data.drop = fmt::format("{}", fmt::join(dataset.drop, ","));
   ReadRule rule;
   rule.memory = memory_of_table(options.memory);
-  return read_data(data, rule);
+  try {
+    return read_data(data, rule);
+  } catch (const InputError& error) {  // whose settings are keys of the plan, not options
+    throw InputError(replace_all(error.what(), "`", "'"));
+  }
 }
 
 void make_folder(const std::string& folder) {
@@ -143,8 +149,9 @@ ExperimentRun run_of_study(const ExperimentOptions& options, const Plan& plan, M
       set_stage_kept(fmt::format("stopped: finished cells are kept in {}. Go on with the same "
                                  "command.\n",
                                  options.folder),
-                     exit_short);
+                     exit_short, {});
     }
+    if (done > 0) note_kept();
     return monitor.share(done, all, "cells");
   };
   if (options.tables_only) run.progress = [](Index, Index) { return false; };
@@ -165,25 +172,27 @@ bool draw_figures(const ExperimentOptions& options, const Plan& plan, Monitor& m
     stopped = stopped || !monitor.share(done, all, "figures");
     return !stopped;
   };
-  for (const Figure& figure : run_figures(plan, run)) {
-    WeightPlane plane{
-        .title = figure.name,
-        .remark = fmt::format("{}; a colour for tasks that share a kernel", figure.chosen),
-        .x_name = figure.kernels[0],
-        .y_name = figure.kernels[1],
-        .tasks = figure.tasks,
-        .weights = figure.theta,
-        .groups = figure.groups};
-    std::string table = fmt::format("task,group,{},{}\n", csv_field(figure.kernels[0]),
-                                    csv_field(figure.kernels[1]));
-    for (std::size_t g = 0; g < figure.groups.size(); ++g)
-      for (const Index t : figure.groups[g])
-        table += fmt::format("{},{},{},{}\n", csv_field(figure.tasks[static_cast<std::size_t>(t)]),
-                             g + 1, figure.theta(t, 0), figure.theta(t, 1));
-    write_file_atomically(options.folder + "/" + figure.file + ".svg", as_svg(plane));
-    write_file_atomically(options.folder + "/" + figure.file + ".csv", table);
-  }
+  for (const Figure& figure : run_figures(plan, run))
+    for (const ReportFile& file : figure_files(figure))
+      write_file_atomically(options.folder + "/" + file.name, file.text);
   return !stopped;
+}
+
+// Writes, or removes what an earlier run wrote where there is nothing now.
+void put_file(const std::string& path, const std::string& text) {
+  if (!text.empty()) return write_file_atomically(path, text);
+  std::error_code none;
+  fs::remove(path, none);
+}
+
+// What there is beside the tables: statistics, pictures, and one page with all of it.
+void write_study(const ExperimentOptions& options, const Experiment& experiment) {
+  const std::vector<StudyBlock> blocks = study_statistics(experiment, kStudyAlpha);
+  const std::string plan = fs::path(options.plan).filename().string();
+  for (const ReportFile& file : study_files(experiment, blocks, plan))
+    put_file(options.folder + "/" + file.name, file.text);
+  put_file(options.folder + "/statistics.json",
+           json_study(experiment, blocks, kStudyAlpha).dump(2) + "\n");
 }
 
 int run_study(const ExperimentOptions& options) {
@@ -201,7 +210,7 @@ int run_study(const ExperimentOptions& options) {
   set_stage(Stage::writing);
   monitor.clear();
   write_tables(experiment, options.folder);
-  write_study(experiment, fs::path(options.plan).filename().string(), options.folder);
+  write_study(options, experiment);
   write_readings(experiment, options.folder);
   set_stage(Stage::reading_only);
   print_outcome(options, experiment, watch.seconds());
@@ -215,11 +224,11 @@ int run_study(const ExperimentOptions& options) {
 
 void add_experiment(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<ExperimentOptions>();
-  CLI::App& command = add_command(
-      program, "experiment",
-      "Compare methods on many splits of data sets, as a plan says; the same command goes on after "
-      "an interruption",
-      "coterie experiment experiments/quick.toml -o results/quick", options, run_study, chosen);
+  CLI::App& command = add_command(program, "experiment",
+                                  "Compare methods on many splits of data sets, as a plan says; "
+                                  "repeat the command to go on after an interruption",
+                                  "coterie experiment experiments/quick.toml -o results/quick",
+                                  options, run_study, chosen);
   command.add_option("PLAN", options->plan, "the plan, a TOML file (docs/experiments.md)")
       ->required()
       ->type_name("");
@@ -237,7 +246,9 @@ void add_experiment(CLI::App& program, Action& chosen) {
                    "values of a list (default: off)");
   command
       .add_option("--only", options->only,
-                  "the cells whose name has this text, such as 'letter 10 %' (default: all)")
+                  "only the cells (a cell is one method on one split) whose name has this text, "
+                  "such as 'letter 10 "
+                  "%' (default: all)")
       ->type_name("TEXT");
   command.add_flag("--dry-run", options->dry_run, "list the cells and end (default: off)");
   command.add_flag("--tables-only", options->tables_only,

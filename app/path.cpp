@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
+#include "coterie/io/atomic_file.hpp"
 #include "messages.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
@@ -40,7 +41,7 @@ std::string journal_of(const std::string& folder) {
   return (fs::path(folder) / "journal").string();
 }
 
-void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
+void print_group_model(const PathOptions& options, const TracedPath& result, const Model& model) {
   const PathPoint& point = result.path.points[*result.chosen];
   const Index found = std::ssize(point.fit.groups);
   const Index groups = std::ssize(model.groups());
@@ -59,7 +60,7 @@ void print_group_model(const PathOptions& options, const PathResult& result, con
 // All that path may write into its folder.
 std::vector<std::string> folder_files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* name : path_files) files.push_back((fs::path(folder) / name).string());
+  for (const char* name : kPathFiles) files.push_back((fs::path(folder) / name).string());
   files.push_back(journal_of(folder));
   return files;
 }
@@ -124,6 +125,10 @@ class KeptPath {
   }
 
   bool is_kept() const { return journal_.has_value(); }
+  bool is_empty() const { return !journal_ || journal_->records() == 0; }
+  EmptyKeep made() const {
+    return {.file = journal_of(folder_), .folder = made_ ? folder_ : std::string()};
+  }
   std::string stopped_text() const {
     if (!journal_) return "stopped: nothing was written.\n";
     return fmt::format(
@@ -132,6 +137,12 @@ class KeptPath {
   }
   PathHooks hooks(Monitor& monitor, double smallest) {
     PathHooks out = journal_ ? journal_->hooks() : PathHooks{};
+    if (journal_ && journal_->records() > 0) note_kept();
+    if (out.keep)
+      out.keep = [keep = std::move(out.keep)](const PathPoint& point) {
+        keep(point);
+        note_kept();
+      };
     out.progress = [&monitor, smallest](Index points, double share, double left) {
       return monitor.path(points, share, smallest, left);
     };
@@ -191,9 +202,9 @@ struct PathSession {
 };
 
 // Nothing when it was stopped.
-std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path(PathSession& session, KeptPath& kept) {
   const auto& [options, trace, watch, phases, monitor, data, extras, run, fold] = session;
-  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed);
+  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed, kept.made());
   session.monitor.phase("preparing kernels");
   session.fold = path_fold(data, options.settings, trace, run, extras);
   const Grams& grams = kernels_of(*fold).grams;
@@ -202,7 +213,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   session.phases.prepare = session.watch.lap();
 
   session.monitor.phase("walking the path");
-  PathResult result{data,
+  TracedPath result{data,
                     trace_path(*fold, data, options.settings, trace, run, extras,
                                kept.hooks(session.monitor, options.path.smallest)),
                     {},
@@ -225,7 +236,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   return result;
 }
 
-std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
   try {
     return find_path(session, kept);
   } catch (const InputError&) {  // of kernels on the data
@@ -234,7 +245,7 @@ std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& 
   }
 }
 
-void print_result(const PathOptions& options, const PathResult& result,
+void print_result(const PathOptions& options, const TracedPath& result,
                   const std::optional<Model>& model, const std::vector<std::string>& files,
                   const PathPhases& phases, double seconds) {
   if (options.output.json) {
@@ -287,7 +298,7 @@ int run_path(const PathOptions& options) {
   check_options(options);
   PathSession session(options);
   KeptPath kept(options, session.data, session.extras);
-  const std::optional<PathResult> found = find_path_or_clean_up(session, kept);
+  const std::optional<TracedPath> found = find_path_or_clean_up(session, kept);
   std::optional<Model> model;
   if (found && found->chosen) {
     session.monitor.phase("making the model");
@@ -298,11 +309,16 @@ int run_path(const PathOptions& options) {
   set_stage(Stage::writing);
   if (!found || (model && interrupted())) {
     session.monitor.clear();
-    write_message(kept.stopped_text());
+    write_message(kept.is_empty() ? kNothingKept : kept.stopped_text());
+    kept.remove_if_empty();
     return exit_failed;
   }
   std::vector<std::string> files;
-  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
+  if (!options.folder.empty())
+    for (const ReportFile& file : path_files(*found)) {
+      write_file_atomically((fs::path(options.folder) / file.name).string(), file.text);
+      files.push_back(file.name);
+    }
   if (model) save(*model, options.model_path);
   kept.remove();
   set_stage(Stage::reading_only);
@@ -326,23 +342,23 @@ void add_path(CLI::App& program, Action& chosen) {
                   "tree.svg, affinity.svg (default: print only)")
       ->type_name("FOLDER");
   add_number(command, "--groups", options->groups,
-             "how many groups the model of --model shall have, or the nearest number",
+             "make a model with so many groups, or the nearest number there is",
              "a whole number >= 1; 0 for no model", Index{0});
-  command.add_option("--model", options->model_path, "where the model with --groups goes")
-      ->type_name("FILE");
+  command.add_option("--model", options->model_path, "where that model goes")->type_name("FILE");
   command
       .add_option_function<double>(
           "--hold-out", [options](double share) { options->hold_out = share; },
-          "share of the rows to judge every point on; the path is that of the others (default: "
+          "judge every point on this share of the rows; the path is that of the others (default: "
           "none)")
       ->type_name("NUMBER");
   add_number(command, "--bootstrap", options->bootstrap,
-             "resamples that show how stable the groups are", "a whole number >= 0", Index{0});
+             "draw so many resamples of the rows, to show how stable the groups are",
+             "a whole number >= 0", Index{0});
   add_number(command, "--smallest", options->path.smallest,
-             "where the path ends if tasks still share, as a share of lambda_max",
+             "where the path ends even if tasks still share, as a part of lambda_max",
              "a number between 0 and 1");
   add_number(command, "--resolution", options->path.resolution,
-             "how closely merges are located, as a share of their lambda",
+             "how exactly the lambda of a merge is found, relative to it",
              "a number between 0 and 1");
   command.add_flag("--resume", options->resume,
                    "continue an interrupted run of the same command (default: start from scratch)");

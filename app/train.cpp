@@ -202,7 +202,7 @@ void add_train(CLI::App& program, Action& chosen) {
   add_settings(command, options->settings);
   add_calibration(command, options->calibration);
   add_number(command, "--time-limit", options->time_limit_seconds,
-             "seconds after which the fit stops and is kept", "a number >= 0", 0.0);
+             "stop after so many seconds, and keep what was reached", "a number >= 0", 0.0);
   add_resources(command, options->problem);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -6,6 +6,7 @@
 #include "coterie/baseline/cmtl.hpp"
 #include "coterie/baseline/plain.hpp"
 #include "coterie/data/planted_weights.hpp"
+#include "coterie/math/message_of.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/model/train.hpp"
 #include "coterie/model/verify_method.hpp"
@@ -34,15 +35,6 @@ Settings settings_for(const MethodRef& method) {
 Model train(const Dataset& data, const Settings& settings) {
   const MethodProblem problem = prepare_method(data, settings, {}, 1);
   return make_model(problem, settings, fit_method(problem, settings, 1), "");
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "nothing was wrong";
 }
 
 TEST(Methods, TheListKeepsItsOwnRules) {
@@ -274,7 +266,7 @@ TEST(TrainMethod, RefusesWhatHasNoMeaning) {
             "300 unless given.");
   map.map = Mapping::kernels();
   map.kernels = "precomputed:K.csv";
-  EXPECT_NE(prepare_with(map, {}), "nothing was wrong");
+  EXPECT_NE(prepare_with(map, {}), "no error");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What the checks of all methods' proofs have in common: sums over raw data by plain loops, and how they compare with what a model states.
+// Checks of the scaling are in verify_scaling.cpp, those of settings, kernels and groups in verify_settings.cpp.
 #pragma once
 
 #include <functional>
