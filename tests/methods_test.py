@@ -13,7 +13,7 @@ import pytest
 
 from support import csv_text, small_csv, small_rows
 
-KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "tang", "pareto"]
+KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "joint", "tang", "pareto"]
 LINEAR = ["cmtl", "whom", "flexclus", "coclus", "metag"]
 TASKS = ("a", "b", "c", "d")
 

@@ -218,6 +218,27 @@ Vector TaskGrams::largest_values() const {
   return values;
 }
 
+void TaskGrams::inherit(const TaskGrams& whole, std::span<const Index> samples) {
+  const auto some_of = [&](const std::vector<Index>& all) {
+    std::vector<Index> some;
+    for (const Index i : samples) some.push_back(all[static_cast<std::size_t>(i)]);
+    return some;
+  };
+  if (whole.exact_) define_by(whole.exact_, some_of(whole.exact_rows_));
+  if (!whole.part_.empty()) part_ = some_of(whole.part_);
+  across_ = whole.across_;
+  indefinite_ = whole.indefinite_;
+}
+
+TaskGrams TaskGrams::parted(std::vector<Index> part, double across) const {
+  assert(std::ssize(part) == n() && across >= 0 && across <= 1);
+  TaskGrams out = *this;
+  if (across == 1) return out;
+  out.part_ = std::move(part);
+  out.across_ = across;
+  return out;
+}
+
 Matrix TaskGrams::kernel(Index m) const {
   Vector unit = Vector::Zero(M());
   unit[m] = 1;
@@ -245,6 +266,7 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
       for (std::size_t r = 0; r < roots.size(); ++r)
         values[r] = out[r] ? out[r] + k * n() : nullptr;
       powers_->mix(recipe, values.data(), n(), K.row(top + k).data());
+      part_row(top + k, K.row(top + k).data());
     }
   }
   return K;
@@ -254,12 +276,9 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::vector<Index> places;
   for (const Index i : samples) places.push_back(whole.samples()[static_cast<std::size_t>(i)]);
   const bool stored = whole.n() > 0 && whole.source().stored_row(0, 0) != nullptr;
-  std::vector<Index> rows;
-  if (whole.exact())
-    for (const Index i : samples) rows.push_back(whole.exact_rows()[static_cast<std::size_t>(i)]);
   if (!stored) {
     TaskGrams some(whole.shared_source(), whole.shared_powers(), std::move(places));
-    some.inherit(whole, std::move(rows));
+    some.inherit(whole, samples);
     return some;
   }
   const Index n = std::ssize(places);
@@ -270,7 +289,7 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::iota(places.begin(), places.end(), Index{0});
   TaskGrams some(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
                  std::move(places));
-  some.inherit(whole, std::move(rows));
+  some.inherit(whole, samples);
   return some;
 }
 
@@ -294,6 +313,7 @@ Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,
     for (std::size_t r = 0; r < roots.size(); ++r)
       values[r] = out[r] ? out[r] + i * count : nullptr;
     powers.mix(recipe, values.data(), count, mixed.data());
+    whole.part_values(rows[static_cast<std::size_t>(i)], columns, mixed.data());
     decisions[i] = mixed.dot(beta);
   }
   return decisions;

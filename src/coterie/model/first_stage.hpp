@@ -1,4 +1,4 @@
-// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (28), (29).
+// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (31), (32).
 //
 //   @pooled   the score of one model of the samples of all tasks
 //   @group    the score of the model of the task's group (method `groups`)

@@ -122,6 +122,38 @@ Fitted fit_groups(const Prepared& pool, const Settings& settings, int threads,
   return out;
 }
 
+// The same pool where every task has a part of its own, docs/methods.md (29).
+Prepared pool_with_own_parts(const Prepared& pool, double across) {
+  Prepared out;
+  out.set.data.tasks = pool.set.data.tasks;
+  out.set.y = pool.set.y;
+  out.set.graph = pool.set.graph;
+  out.grams.tasks = {pool.grams.tasks.front().parted(tasks_of_samples(pool.set.pooled), across)};
+  out.grams.kernels = pool.grams.kernels;
+  return out;
+}
+
+// One SVM over the pool. The function of a task is that SVM's with the alphas of other tasks' samples `across` times as large, (30): so weights,
+// bias and alphas of the fit are of tasks, and alphas over the whole pool.
+Fitted fit_own_parts(const Prepared& pool, const std::vector<Vector>& C, const Settings& settings,
+                     int threads, const ProgressCallback& progress, double memory) {
+  const double across = 1 - settings.method->own_part(settings.parameters);
+  Fitted out =
+      fit_prepared(pool_with_own_parts(pool, across), C, settings, threads, progress, memory);
+  const Index T = std::ssize(pool.set.pooled);
+  const Vector alpha = out.fit.alpha.front();
+  const std::vector<Index> task_of = tasks_of_samples(pool.set.pooled);
+  out.fit.alpha.assign(static_cast<std::size_t>(T), across * alpha);
+  for (Index i = 0; i < alpha.size(); ++i)
+    out.fit.alpha[static_cast<std::size_t>(task_of[static_cast<std::size_t>(i)])][i] = alpha[i];
+  out.fit.theta = out.fit.theta.row(0).replicate(T, 1).eval();
+  out.fit.bias = Vector::Constant(T, out.fit.bias[0]);
+  out.fit.task_objective = Vector::Constant(T, out.fit.task_objective[0]);
+  out.fit.groups.clear();
+  for (Index t = 0; t < T; ++t) out.fit.groups.push_back({t});
+  return out;
+}
+
 // Every task gets the model of its pool.
 Model share_pooled(Model model, const Dataset& tasks, const Groups& groups) {
   const std::vector<TaskModel> pooled = std::move(model.tasks);
@@ -282,6 +314,7 @@ MethodFit fit_method(const Prepared& prepared, const std::vector<Vector>& C, con
   const Method& method = *settings.method;
   assert(!method.is_linear());
   if (method.search_groups) return {fit_groups(prepared, settings, threads, progress, memory)};
+  if (method.own_part) return {fit_own_parts(prepared, C, settings, threads, progress, memory)};
   if (method.joint) return {fit_prepared(prepared, C, settings, threads, progress, memory)};
   Fitted out;
   out.lambda = settings.lambda.value;
@@ -322,10 +355,11 @@ Model make_model(const MethodProblem& problem, const Settings& settings, const M
                            *fit.kernel(), std::move(fingerprint));
   model.certificate().claim = fit.kernel()->fit.claim;
   if (!pool) return model;
-  const Groups& groups = fit.kernel()->fit.groups;
-  const bool found = fit.kernel()->found.has_value();
-  return share_pooled(std::move(model), pool->tasks,
-                      found ? groups : groups_of(std::vector<Index>(pool->tasks.tasks.size(), 0)));
+  const Groups all = groups_of(std::vector<Index>(pool->tasks.tasks.size(), 0));
+  const bool one_model = !settings.method->search_groups && !settings.method->own_part;
+  model = share_pooled(std::move(model), pool->tasks, one_model ? all : fit.kernel()->fit.groups);
+  if (settings.method->own_part) model.groups() = all;  // their kernel weights are equal
+  return model;
 }
 
 }  // namespace coterie
