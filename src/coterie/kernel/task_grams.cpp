@@ -13,6 +13,8 @@ namespace coterie {
 
 namespace {
 
+constexpr Index kRowsTogether = 64;  // rows of roots that are fetched together
+
 // Sixteen entries: their powers stay in registers from the root to the end of a chain.
 constexpr Index kChunk = 4 * kLanes;
 struct Chunk {
@@ -246,7 +248,6 @@ Matrix TaskGrams::kernel(Index m) const {
 }
 
 Matrix TaskGrams::mixed(ConstVectorRef theta) const {
-  constexpr Index strip = 64;
   const KernelPowers::Recipe recipe = powers_->recipe(theta);
   Matrix K(n(), n());
   std::vector<Matrix> roots(static_cast<std::size_t>(powers_->roots()));
@@ -254,11 +255,11 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
   std::vector<const double*> values(roots.size(), nullptr);
   for (std::size_t r = 0; r < roots.size(); ++r) {
     if (!recipe.needs(static_cast<Index>(r))) continue;
-    roots[r].resize(std::min(strip, n()), n());
+    roots[r].resize(std::min(kRowsTogether, n()), n());
     out[r] = roots[r].data();
   }
-  for (Index top = 0; top < n(); top += strip) {
-    const Index count = std::min(strip, n() - top);
+  for (Index top = 0; top < n(); top += kRowsTogether) {
+    const Index count = std::min(kRowsTogether, n() - top);
     const auto some = std::span<const Index>(samples_).subspan(static_cast<std::size_t>(top),
                                                                static_cast<std::size_t>(count));
     source_->values(some, samples_, out.data(), n());
@@ -302,16 +303,20 @@ Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,
   std::vector<double*> out(roots.size(), nullptr);
   for (std::size_t r = 0; r < roots.size(); ++r) {
     if (!recipe.needs(static_cast<Index>(r))) continue;
-    roots[r].resize(std::ssize(rows), count);
+    roots[r].resize(std::min(kRowsTogether, std::ssize(rows)), count);
     out[r] = roots[r].data();
   }
-  whole.root_values(rows, columns, out.data(), count);
   Vector decisions(std::ssize(rows));
   Vector mixed(count);
   std::vector<const double*> values(roots.size(), nullptr);
   for (Index i = 0; i < decisions.size(); ++i) {
+    if (i % kRowsTogether == 0)
+      whole.root_values(
+          rows.subspan(static_cast<std::size_t>(i),
+                       static_cast<std::size_t>(std::min(kRowsTogether, decisions.size() - i))),
+          columns, out.data(), count);
     for (std::size_t r = 0; r < roots.size(); ++r)
-      values[r] = out[r] ? out[r] + i * count : nullptr;
+      values[r] = out[r] ? out[r] + (i % kRowsTogether) * count : nullptr;
     powers.mix(recipe, values.data(), count, mixed.data());
     whole.part_values(rows[static_cast<std::size_t>(i)], columns, mixed.data());
     decisions[i] = mixed.dot(beta);

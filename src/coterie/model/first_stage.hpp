@@ -43,7 +43,11 @@ struct Scored {
   std::shared_ptr<const FirstStage> first;
 };
 // Throws InputError where scores mean nothing: labels of pairs of classes under `pooled` and `group`, others of a single task.
-Scored learn_scores(Dataset data, const Settings& settings, int threads);
+// `memory` bounds the bytes that kernel values of its fits take, and changes no bit.
+Scored learn_scores(Dataset data, const Settings& settings, int threads,
+                    double memory = std::numeric_limits<double>::infinity());
+// The settings of a block's model, of the largest C that may be tried where that is open.
+Settings first_stage_settings(const std::string& block, const Settings& settings);
 
 // The training data as the second stage saw it.
 Dataset with_stored_scores(const FirstStage& first, Dataset data);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "coterie/baseline/plain.hpp"
 #include "coterie/kernel/gram.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/first_stage.hpp"
@@ -26,6 +28,7 @@ constexpr double matrices_of_newton = 2;  // that of the free support vectors, a
 constexpr double copies_of_data = 3;
 constexpr double copies_of_model = 3;  // as read, with the new tasks, and on its way into the file
 constexpr double numbers_of_support = 4;  // its place twice, alpha, y
+constexpr double copies_of_stage = 2;     // models of a first stage, and one on its way in or out
 constexpr double copies_of_pairs = 5;     // duals of the pairs in the solver and the model
 constexpr double numbers_of_pair = 16;    // their ends, weights, lengths and curvatures
 
@@ -56,7 +59,8 @@ struct Needs {
   std::string divisors = {};  // the normalisation that needs whole matrices; empty: none does
 };
 
-MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
+// Without a budget.
+MemoryPlan needs_of(const Needs& needs, int threads) {
   const Dataset& data = needs.data;
   const double roots = static_cast<double>(count_roots(needs.kernels, needs.largest_C));
   const double M = static_cast<double>(needs.kernels.size());
@@ -95,17 +99,33 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
   // Divisors need whole matrices for a moment, one kernel of one task at a time; their eigenvalues a second copy.
   const bool divided = !needs.divisors.empty();
   if (divided) plan.least = std::max(plan.least, number * workers * 3 * largest * largest);
-  plan.kernels = budget - plan.fixed - plan.least;
-  if (plan.kernels < 0)
+  return plan;
+}
+
+// What a plan leaves of the budget.
+double left_of(const MemoryPlan& plan, double budget, const std::string& divisors) {
+  const double left = budget - plan.fixed - plan.least;
+  if (left < 0)
     throw InputError(fmt::format(
         "the fit may need {} of memory even if it keeps as little as it can ({} for the program, "
         "data, pairs of tasks and work space of threads, {} for kernel values), and may use {}. "
         "Raise `memory`, or use fewer threads, rows, tasks or kernels{}.",
         bytes_text(1.01 * (plan.fixed + plan.least)), bytes_text(plan.fixed),
         bytes_text(plan.least), bytes_text(budget),
-        divided ? fmt::format(" (`normalise` {} needs whole matrices of a task)", needs.divisors)
-                : ""));
-  return plan;
+        divisors.empty()
+            ? ""
+            : fmt::format(" (`normalise` {} needs whole matrices of a task)", divisors)));
+  return left;
+}
+
+// Models of a first stage that may be kept: every row a support vector, of every task's function where there is one of many tasks.
+double stage_bytes(const std::string& block, const Dataset& data) {
+  const double rows = static_cast<double>(data.X.rows());
+  const double functions = block == "others" ? 1 : static_cast<double>(data.tasks.size());
+  double samples = 0;
+  for (const Task& task : data.tasks) samples += static_cast<double>(task.size());
+  return number *
+         (rows * static_cast<double>(data.X.cols()) + numbers_of_support * functions * samples);
 }
 
 }  // namespace
@@ -118,7 +138,32 @@ MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extr
   needs.edges =
       extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
   if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
-  return plan_within(needs, threads, budget);
+
+  const std::vector<std::string> blocks = score_blocks(settings.kernels.list(), data.features);
+  double kept = 0;
+  double scores = 0;
+  for (const std::string& block : blocks) {
+    kept += stage_bytes(block, data);
+    scores += number * static_cast<double>(data.X.rows()) * (block == "others" ? tasks : 1);
+  }
+  needs.others = copies_of_stage * (kept + scores) + copies_of_data * scores;
+  MemoryPlan plan = needs_of(needs, threads);
+  const double most = plan.fixed + plan.least;
+  std::optional<MemoryPlan> largest;  // of the first stage
+  for (const std::string& block : blocks) {
+    const Settings own = first_stage_settings(block, settings);
+    const Dataset seen = own.method->pools ? pool_tasks(data) : data;
+    const std::vector<Kernel> theirs = kernels_for(own, seen);
+    Needs stage{seen, theirs, largest_cost(sample_costs(seen, own, {}))};
+    stage.others = copies_of_stage * (kept + scores) + number * static_cast<double>(data.X.size());
+    const MemoryPlan of_block = needs_of(stage, threads);
+    if (!largest || of_block.fixed + of_block.least > largest->fixed + largest->least)
+      largest = of_block;
+  }
+  if (largest && largest->fixed + largest->least > most) left_of(*largest, budget, "");
+  plan.kernels = left_of(plan, budget, needs.divisors);
+  if (largest) plan.first_stage = left_of(*largest, budget, "");
+  return plan;
 }
 
 MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
@@ -137,7 +182,9 @@ MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendS
   for (const Extension& added : model.extensions)
     numbers += static_cast<double>(added.certificate.nu.size());
   needs.others = number * copies_of_model * numbers;
-  return plan_within(needs, threads, budget);
+  MemoryPlan plan = needs_of(needs, threads);
+  plan.kernels = left_of(plan, budget, needs.divisors);
+  return plan;
 }
 
 }  // namespace coterie

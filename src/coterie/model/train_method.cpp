@@ -107,7 +107,7 @@ Fitted fit_groups(const Prepared& pool, const Settings& settings, int threads,
   const FoundGroups found = find_groups(
       {grams, pool.set.y.front(), pool.set.pooled}, WeightSet(settings.norm).uniform(grams.M()),
       settings.C, settings.method->search_groups(settings.parameters), threads,
-      [&] { return !progress || progress({.phase = Phase::svms}); });
+      [&] { return !progress || progress({.phase = Phase::svms}); }, memory);
   const Prepared pools = pools_of_groups(pool, found.groups, settings);
   Fitted out = fit_prepared(pools, pools.set.C, settings, threads, progress, memory);
   const std::vector<std::vector<Index>> samples = pooled_samples(found.groups, pool.set.pooled);
@@ -259,8 +259,8 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
 
 }  // namespace
 
-MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& extras,
-                             int threads) {
+MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& extras, int threads,
+                             double first_stage_memory) {
   const Settings settings = in_full(given);
   validate(settings);
   const Method& method = *settings.method;
@@ -268,7 +268,9 @@ MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& 
   if (method.is_linear()) return prepare_linear(std::move(data), settings, extras, threads);
   if (!method.joint && settings.norm != 1)
     throw InputError(fmt::format("`norm`: the method {} has norm 1 only.", method.name));
-  if (!method.pools) return prepare(std::move(data), settings, extras, threads);
+  if (!method.pools)
+    return prepare(std::move(data), settings, extras, threads, Storage::on_demand,
+                   first_stage_memory);
   check_dataset(data);
   Pool out;
   out.prepared = prepare(pool_tasks(data), settings, extras, threads);
