@@ -81,8 +81,8 @@ def groups(folder, source):
 
 
 def own_parts(folder, source):
-    table(folder / "d.csv", source.normal(size=(3000, 5)), 100)
-    return ["--method", "joint", "--kernels", "linear gauss:2,4"]
+    table(folder / "d.csv", source.normal(size=(4000, 4)), 600)
+    return ["--method", "joint", "--kernels", "linear gauss:2,4", "-C", "0.1"]
 
 
 def bytes_of(text):

@@ -77,8 +77,7 @@ MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& ru
     all.kernels = budget - bytes;
     return all;
   }
-  const MemoryPlan plan =
-      plan_memory(method.pools ? pool_tasks(data) : data, settings, extras, run.threads, budget);
+  const MemoryPlan plan = plan_memory(data, settings, extras, run.threads, budget);
   if (run.kept) run.kept(plan.keeps_all());
   if (!plan.keeps_all() && run.note) run.note(room_text(plan, budget));
   return plan;

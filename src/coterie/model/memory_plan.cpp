@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "coterie/baseline/plain.hpp"
 #include "coterie/kernel/gram.hpp"
@@ -28,9 +27,11 @@ constexpr double matrices_of_newton = 2;  // that of the free support vectors, a
 constexpr double copies_of_data = 3;
 constexpr double copies_of_model = 3;  // as read, with the new tasks, and on its way into the file
 constexpr double numbers_of_support = 4;  // its place twice, alpha, y
-constexpr double copies_of_stage = 2;     // models of a first stage, and one on its way in or out
-constexpr double copies_of_pairs = 5;     // duals of the pairs in the solver and the model
-constexpr double numbers_of_pair = 16;    // their ends, weights, lengths and curvatures
+// Of functions that look at a pool: as fitted, in the model and on their way into the file.
+constexpr double numbers_of_pooled = 2 * numbers_of_support + 1;
+constexpr double copies_of_stage = 2;   // models of a first stage, and one on its way in or out
+constexpr double copies_of_pairs = 5;   // duals of the pairs in the solver and the model
+constexpr double numbers_of_pair = 16;  // their ends, weights, lengths and curvatures
 
 }  // namespace
 
@@ -118,51 +119,66 @@ double left_of(const MemoryPlan& plan, double budget, const std::string& divisor
   return left;
 }
 
-// Models of a first stage that may be kept: every row a support vector, of every task's function where there is one of many tasks.
-double stage_bytes(const std::string& block, const Dataset& data) {
-  const double rows = static_cast<double>(data.X.rows());
-  const double functions = block == "others" ? 1 : static_cast<double>(data.tasks.size());
+double samples_of(const Dataset& data) {
   double samples = 0;
   for (const Task& task : data.tasks) samples += static_cast<double>(task.size());
-  return number *
-         (rows * static_cast<double>(data.X.cols()) + numbers_of_support * functions * samples);
+  return samples;
+}
+
+// Support vectors of the functions of a model: every sample, where each task has a function of the pool of all in each of them.
+double most_support(const Dataset& data, const Method& method) {
+  return samples_of(data) * (method.pools ? static_cast<double>(data.tasks.size()) : 1);
+}
+
+// Of a fit of the settings' method, beside what else is there.
+MemoryPlan needs_of_fit(const Dataset& data, const Settings& settings, const Extras& extras,
+                        int threads, double others) {
+  const Method& method = *settings.method;
+  const Dataset pool = method.pools ? pool_tasks(data) : Dataset();
+  const Dataset& seen = method.pools ? pool : data;
+  const std::vector<Kernel> kernels = kernels_for(settings, seen);
+  const double tasks = static_cast<double>(seen.tasks.size());
+  Needs needs{seen, kernels, largest_cost(sample_costs(seen, settings, extras))};
+  needs.edges =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
+  needs.others =
+      others + (method.pools ? number * numbers_of_pooled * most_support(data, method) : 0);
+  if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
+  return needs_of(needs, threads);
+}
+
+// A model of a first stage that is kept: every row may be a support vector.
+double stage_bytes(const Settings& settings, const Dataset& data) {
+  return number * (static_cast<double>(data.X.size()) +
+                   numbers_of_support * most_support(data, *settings.method));
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
+MemoryPlan plan_memory(const Dataset& data, const Settings& given, const Extras& extras,
                        int threads, double budget) {
-  const std::vector<Kernel> kernels = kernels_for(settings, data);
-  const double tasks = static_cast<double>(data.tasks.size());
-  Needs needs{data, kernels, largest_cost(sample_costs(data, settings, extras))};
-  needs.edges =
-      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
-  if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
-
+  const Settings settings = in_full(given);
   const std::vector<std::string> blocks = score_blocks(settings.kernels.list(), data.features);
   double kept = 0;
   double scores = 0;
   for (const std::string& block : blocks) {
-    kept += stage_bytes(block, data);
-    scores += number * static_cast<double>(data.X.rows()) * (block == "others" ? tasks : 1);
+    kept += stage_bytes(first_stage_settings(block, settings), data);
+    scores += number * static_cast<double>(data.X.rows()) *
+              (block == "others" ? static_cast<double>(data.tasks.size()) : 1);
   }
-  needs.others = copies_of_stage * (kept + scores) + copies_of_data * scores;
-  MemoryPlan plan = needs_of(needs, threads);
-  const double most = plan.fixed + plan.least;
-  std::optional<MemoryPlan> largest;  // of the first stage
+  const double stage = copies_of_stage * (kept + scores);
+  MemoryPlan plan = needs_of_fit(data, settings, extras, threads, stage + copies_of_data * scores);
+  MemoryPlan first;  // what most is needed for while scores are learnt
   for (const std::string& block : blocks) {
-    const Settings own = first_stage_settings(block, settings);
-    const Dataset seen = own.method->pools ? pool_tasks(data) : data;
-    const std::vector<Kernel> theirs = kernels_for(own, seen);
-    Needs stage{seen, theirs, largest_cost(sample_costs(seen, own, {}))};
-    stage.others = copies_of_stage * (kept + scores) + number * static_cast<double>(data.X.size());
-    const MemoryPlan of_block = needs_of(stage, threads);
-    if (!largest || of_block.fixed + of_block.least > largest->fixed + largest->least)
-      largest = of_block;
+    const double rows_outside_part = number * static_cast<double>(data.X.size());
+    const MemoryPlan of_block = needs_of_fit(data, first_stage_settings(block, settings), {},
+                                             threads, stage + rows_outside_part);
+    if (of_block.fixed + of_block.least > first.fixed + first.least) first = of_block;
   }
-  if (largest && largest->fixed + largest->least > most) left_of(*largest, budget, "");
-  plan.kernels = left_of(plan, budget, needs.divisors);
-  if (largest) plan.first_stage = left_of(*largest, budget, "");
+  const std::string divisors = settings.normalise.divides() ? to_string(settings.normalise) : "";
+  if (first.fixed + first.least > plan.fixed + plan.least) left_of(first, budget, "");
+  plan.kernels = left_of(plan, budget, divisors);
+  if (!blocks.empty()) plan.first_stage = left_of(first, budget, "");
   return plan;
 }
 

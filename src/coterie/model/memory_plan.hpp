@@ -24,7 +24,7 @@ struct MemoryPlan {
   bool keeps_all() const { return kernels >= all; }
 };
 
-// Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
+// Of the tasks, whatever the method makes of them. Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
 MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
                        int threads, double budget);
 

@@ -156,14 +156,17 @@ Fitted fit_own_parts(const Prepared& pool, const std::vector<Vector>& C, const S
 
 // Every task gets the model of its pool.
 Model share_pooled(Model model, const Dataset& tasks, const Groups& groups) {
-  const std::vector<TaskModel> pooled = std::move(model.tasks);
+  std::vector<TaskModel> pooled = std::move(model.tasks);
   model.tasks.resize(tasks.tasks.size());
   model.groups() = groups;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const Index t : groups[g]) {
       const Task& task = tasks.tasks[static_cast<std::size_t>(t)];
       TaskModel& copy = model.tasks[static_cast<std::size_t>(t)];
-      copy = pooled[g];
+      if (t == groups[g].back())
+        copy = std::move(pooled[g]);
+      else
+        copy = pooled[g];
       static_cast<TaskId&>(copy) = task;
       copy.n = task.size();
     }
