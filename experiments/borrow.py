@@ -138,7 +138,8 @@ def costs(folder, rows):
     lines = []
     for name, options in (("paper", []), ("with @group, searched", ["--kernels", "paper linear:raw@group", "--first-stage", "C=1"]), ("with @group, alike", ["--kernels", "paper linear:raw@group", "--first-stage", "C=1 restarts=0"]),
                           ("with @pooled", ["--kernels", "paper linear:raw@pooled", "--first-stage", "C=1"]), ("with @others", ["--kernels", "paper linear:raw@others", "--first-stage", "C=1"]),
-                          ("smooth 5", ["--smooth", "5"]), ("groups, alike", ["--method", "groups", "--parameters", "restarts=0", "--kernels", "gauss:8"])):
+                          ("smooth 5", ["--smooth", "5"]), ("groups, alike", ["--method", "groups", "--parameters", "restarts=0", "--kernels", "gauss:8"]),
+                          ("pooled", ["--method", "pooled", "--kernels", "gauss:8"]), ("joint", ["--method", "joint", "--kernels", "gauss:8"])):
         options = [*options, "--class-weight", "balanced", "--threads", "1"]
         train = run(folder, "train", "l.csv", "-o", "m.h5", *options)[1]
         lines.append([name, f"{train:.1f}"])
