@@ -710,5 +710,37 @@ TEST(Gram, RoundingOfValuesIsWithinItsBound) {
   EXPECT_GT(closest, 0.01);  // the bound is not so loose that it says nothing
 }
 
+TEST(Parted, ValuesBetweenPartsAreWeaker) {
+  const Dataset data = make_data(9, 60);
+  const TaskGrams whole = grams_of(data, "linear poly:2 gauss:1,2,4").tasks[2];
+  const Index n = whole.n();
+  ASSERT_GT(n, 100);  // more than are fetched together
+  std::vector<Index> part;
+  for (Index i = 0; i < n; ++i) part.push_back(i * i % 5);
+  const double across = 0.3;
+  const TaskGrams parted = whole.parted(part, across);
+  EXPECT_FALSE(whole.parted(part, 1).is_parted());
+  const Vector theta = Vector::LinSpaced(5, 0.1, 0.3);
+  const Matrix K = whole.mixed(theta), weaker = parted.mixed(theta);
+  EXPECT_EQ(weaker.diagonal(), K.diagonal());
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      const bool same = part[static_cast<std::size_t>(i)] == part[static_cast<std::size_t>(j)];
+      EXPECT_EQ(weaker(i, j), (same ? 1 : across) * K(i, j));
+    }
+  EXPECT_EQ(parted.largest_values(), whole.largest_values());
+  EXPECT_EQ(parted.roundings(1), whole.roundings(1) + 1);
+
+  std::vector<Index> some, rows;
+  for (Index i = n - 1; i > 0; i -= 3) some.push_back(i);
+  for (Index i = 0; i < n; ++i) rows.push_back(i);
+  const TaskGrams sliced = slice(parted, some);
+  EXPECT_TRUE(sliced.is_parted());
+  EXPECT_EQ(sliced.mixed(theta), Matrix(weaker(some, some)));
+  const Vector beta = Vector::LinSpaced(std::ssize(some), -1, 1);
+  const Vector f = cross_decisions(parted, rows, some, theta, beta);
+  EXPECT_LE((f - weaker(rows, some) * beta).cwiseAbs().maxCoeff(), 1e-12);
+}
+
 }  // namespace
 }  // namespace coterie

@@ -82,11 +82,11 @@ TrainingSet make_training_set(Dataset data, const Scaling& scaling, const Settin
 }
 
 Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int threads,
-                 Storage storage) {
+                 Storage storage, double first_stage_memory) {
   const Settings settings = in_full(given);
   validate(settings);
   check_dataset(data);
-  auto [scored, first] = learn_scores(std::move(data), settings, threads);
+  auto [scored, first] = learn_scores(std::move(data), settings, threads, first_stage_memory);
   const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, scored);
   const Scaling scaling = learn_scaling(*settings.scale, scored.X, rows_used(scored),
                                         first ? first->columns() : 0, settings.smooth);

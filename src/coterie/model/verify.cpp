@@ -215,7 +215,7 @@ void check_claims(const Model& model, const Extension& added, Verification& chec
 
 Verification verify_main(const Model& extended, const Dataset& data,
                          const PrecomputedMatrices& precomputed, const VerifyProgress& progress,
-                         const Dataset* prepared_from) {
+                         const Dataset* prepared_from, const SampleParts* parts) {
   const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
@@ -231,8 +231,8 @@ Verification verify_main(const Model& extended, const Dataset& data,
 
   Sums sums;
   for (std::size_t t = 0; t < T; ++t)
-    sums.add(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed}, 0, check,
-                            one_done),
+    sums.add(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed, parts}, 0,
+                            check, one_done),
              model.tasks[t], stated, check);
 
   const TaskGraph graph = stated_graph(stated, T);

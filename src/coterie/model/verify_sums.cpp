@@ -306,7 +306,7 @@ Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
       largest = std::max(largest, static_cast<double>(std::abs(kernels.exact.value(m, row, row))));
     out.largest.push_back(largest / model.divisors[m] * (1 + 1e-12));
     out.mixed += out.largest.back() * task.theta()[m];
-    if (task.theta()[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
+    if (task.theta()[m] > 0) out.roundings = std::max(out.roundings, kernels.roundings(m));
     const bool given = kernel.is_precomputed();
     out.indefinite.push_back(
         given ? indefiniteness(kernel, kernels.exact, m, samples, kernels.precomputed, check) /
@@ -367,8 +367,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     for (std::size_t k = 0; k < own.sample.size(); ++k) {
       const Index j = own.sample[k];
       kernels.exact.values(row, samples.rows[static_cast<std::size_t>(j)], K.data());
-      const long double beta =
-          static_cast<long double>(own.alpha[static_cast<Index>(k)]) * samples.y[j];
+      const long double beta = kernels.between(i, j) *
+                               static_cast<long double>(own.alpha[static_cast<Index>(k)]) *
+                               samples.y[j];
       for (std::size_t m = 0; m < M; ++m) K_beta[m] += beta * K[m];
     }
     const Index at = place[static_cast<std::size_t>(i)];
@@ -391,7 +392,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   for (std::size_t m = 0; m < M; ++m) {
     norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
     const double sum_error = long_roundoff *
-                             (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
+                             (2 * count + kernels.roundings(static_cast<Index>(m)) + 8) *
                              sizes.largest[m] * mass;
     values.S_error.push_back(sum_error * mass +
                              alphas.excess * (2 * pulls[m] * (1 + 4 * unit_roundoff) +

@@ -44,6 +44,15 @@ struct CheckedKernels {  // of the samples that are checked
   const Matrix& X;
   const ExactKernels& exact;
   const PrecomputedMatrices& precomputed;
+  const SampleParts* parts = nullptr;
+
+  double roundings(Index m) const { return exact.roundings(m) + (parts ? 1 : 0); }
+  double between(Index i, Index j) const {
+    return !parts || parts->part[static_cast<std::size_t>(i)] ==
+                         parts->part[static_cast<std::size_t>(j)]
+               ? 1
+               : parts->across;
+  }
 };
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const CheckedKernels& kernels, Index first_row, Verification& check,
