@@ -14,8 +14,10 @@
 #include "coterie/front/journals.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
+#include "coterie/page/page.hpp"
 #include "messages.hpp"
 #include "method_options.hpp"
+#include "page_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -42,7 +44,7 @@ struct SelectOptions {
   std::string alternatives = "cheap";
   Index seed = 1;
   CalibrationOptions calibration;
-  std::string model_path, table_path, picture_path;
+  std::string model_path, table_path, picture_path, page_path;
   OutputOptions output;
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
@@ -180,10 +182,11 @@ void check_outputs(const SelectOptions& options) {
   check_model_output(options.model_path, inputs);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
   check_extra_output(options.picture_path, "--picture", {".svg"}, inputs);
+  check_page_output(options.page_path, "--page", inputs);
   check_output(journal_of(options), "the journal", inputs, "the journal of the search: ");
-  check_distinct_outputs(
-      {options.model_path, options.table_path, options.picture_path, journal_of(options)},
-      "--output, --table and --picture");
+  check_distinct_outputs({options.model_path, options.table_path, options.picture_path,
+                          options.page_path, journal_of(options)},
+                         "--output, --table, --picture and --page");
 }
 
 void tell_earlier(const SearchJournal& journal, const SelectOptions& options, bool forgotten) {
@@ -208,6 +211,11 @@ void write_results(const SelectOptions& options, const Contest& result, const Mo
                           several ? csv_contest(result) : csv_grid(result.chosen()));
   if (!options.picture_path.empty())
     write_file_atomically(options.picture_path, heat_map(result.chosen()));
+  if (!options.page_path.empty())
+    write_file_atomically(
+        options.page_path,
+        as_page(SelectionPage{
+            .title = file_list(options.problem.data.paths), .contest = result, .model = model}));
 }
 
 struct SelectPhases {
@@ -541,6 +549,8 @@ void add_outputs(CLI::App& command, SelectOptions& options) {
       ->type_name("FILE");
   command.add_option("--picture", options.picture_path, "write a heat map, .svg (default: no)")
       ->type_name("FILE");
+  add_page_option(command, options.page_path,
+                  "the scores of the search and the model that it gives");
   command.add_flag("--resume", options.resume,
                    "continue an interrupted run of the same command (default: start from scratch)");
 }
