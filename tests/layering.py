@@ -65,7 +65,7 @@ def test_rooms_use_only_what_they_may():
 @pytest.mark.parametrize("path, line, message", [
     ("src/coterie/svm/svm.hpp", '#include "coterie/mtmkl/fit.hpp"', "room svm must not use room mtmkl"),
     ("src/coterie/math/simplex.hpp", "#include <coterie/io/table.hpp>", "room math must not use room io"),
-    ("src/coterie/data/dataset.cpp", '#include "coterie/coterie.hpp"', "room data must not use room report"),
+    ("src/coterie/data/dataset.cpp", '#include "coterie/coterie.hpp"', "room data must not use room page"),
     ("src/coterie/mtmkl/fit.cpp", "#include <chrono>", "room mtmkl must not include <chrono>"),
     ("src/coterie/kernel/gram.cpp", "  #  include <iostream>", "room kernel must not include <iostream>"),
     ("src/coterie/math/prox.cpp", "#include <fstream>", "room math must not include <fstream>"),

@@ -18,12 +18,14 @@ export function alongFigure(state: State): Figure {
     const share = asNumber(state.point.share);
     const here = Number.isFinite(share) && share > 0 ? [Plot.ruleX([share], { stroke: "var(--marked)", strokeDasharray: "5 3" })] : [];
     const x = { type: "log" as const, label: "lambda / lambda_max", ticks: 4, tickFormat: (d: number) => String(Number(d.toPrecision(2))) };
-    const common = { width, marginLeft: 50, marginTop: 24, style: kPlotStyle, className: "plot" };
+    const common = { width, marginLeft: 50, marginTop: 24, marginBottom: 42, style: kPlotStyle, className: "plot" };
     const groups = Plot.plot({ ...common, height: 190, x, y: { type: "log", label: "groups", ticks: 4, tickFormat: (d: number) => String(d), domain: [1, Math.max(2, state.count)] }, marks: [Plot.gridY({ stroke: "var(--line)" }), Plot.lineY(rows, { x: "x", y: "groups", curve: "step", stroke: "var(--ink)" }), ...here] });
     const nodes: Node[] = [h("div", {}, plain(groups, "Number of groups along lambda"))];
     if (scores.length > 0) {
+      const values = rows.flatMap((row) => scores.map(({ of }) => 100 * of(row))).filter(Number.isFinite);
+      const span = [Math.min(...values) - 0.5, Math.min(100, Math.max(...values) + 0.5)];
       const accuracy = Plot.plot({
-        ...common, height: 190, x, y: { label: "accuracy, mean over tasks (%)", nice: true, ticks: 4 },
+        ...common, height: 190, x, y: { label: "accuracy, mean over tasks (%)", domain: span, nice: true, ticks: 4, tickFormat: (d: number) => String(Number(d.toPrecision(4))) },
         marks: [Plot.gridY({ stroke: "var(--line)" }), ...scores.map(({ of, dash, colour }) => Plot.lineY(rows, { x: "x", y: (row: (typeof rows)[number]) => 100 * of(row), stroke: colour, strokeDasharray: dash, strokeWidth: 2 })), ...here],
       });
       nodes.push(h("div", {}, h("ul", { class: "legend" }, ...scores.map(({ name, dash, colour }) => h("li", {}, s("svg", { width: 30, height: 12, "aria-hidden": "true", class: "swatch" }, s("line", { x1: 1, x2: 29, y1: 6, y2: 6, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash })), name))), plain(accuracy, "Accuracy along lambda")));

@@ -39,6 +39,7 @@ export function swatch(index: number): SVGElement {
 /** A drawing of Plot, ready for the page: its own style element, which the page's policy bars, stands in style.css. */
 export function plain(plot: (SVGSVGElement | HTMLElement) & Partial<Plot.Plot>, label: string): SVGSVGElement | HTMLElement {
   for (const style of [...plot.querySelectorAll("style")]) style.remove();
+  for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // names of marks, on groups without a role
   plot.setAttribute("role", "img");
   plot.setAttribute("aria-label", label);
   return plot;

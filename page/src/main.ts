@@ -45,7 +45,7 @@ function start(): void {
   else if (data.kind === "selection") page.append(...explorerViews(data, [gridFigure(data.selection).element, methodsTable(data.selection)].filter((one): one is HTMLElement => one !== null)));
   else page.append(...explorerViews(data, []));
   page.append(h("p", {}, h("small", {}, `Made by ${data.made_by}. This file holds all that it shows and asks no network for anything.`)));
-  page.dataset.ready = "true";
+  page.dataset.ready = performance.now().toFixed(0); // milliseconds; a test reads it
 }
 
 start();

@@ -96,9 +96,11 @@ export function mapFigure(state: State): Figure | null {
     });
     plot.classList.add("map");
     plot.addEventListener("keydown", (event) => {
+      const here = items.indexOf(event.target as SVGPathElement);
+      if (here >= 0) focused = here;
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[(event as KeyboardEvent).key];
       if (step !== undefined) {
-        items[focused].setAttribute("tabindex", "-1");
+        for (const item of items) item.setAttribute("tabindex", "-1");
         focused = (focused + step + items.length) % items.length;
         items[focused].setAttribute("tabindex", "0");
         items[focused].focus();

@@ -10,7 +10,9 @@ export function matrixFigure(state: State): Figure {
   const { data } = state;
   const { block, rows, below_zero: belowZero } = data.affinity;
   const n = rows.length, T = state.count;
-  const low = belowZero ? -1 : 0;
+  const least = Math.min(1, ...rows.map((row) => Math.min(...row.map((cell) => asNumber(cell) || 0))));
+  // A path fills the scale; likenesses of weights may all be near 1.
+  const low = data.tree || least < 0.5 ? (belowZero ? -1 : 0) : Math.floor(10 * least - 1e-9) / 10;
   const value = (i: number, j: number) => asNumber(i >= j ? rows[i][j] : rows[j][i]);
   const tasksOf = (i: number) => data.order.slice(i * block, Math.min((i + 1) * block, T));
   const nameOf = (i: number) => {
@@ -40,7 +42,7 @@ export function matrixFigure(state: State): Figure {
     for (let i = 0; i < n; ++i)
       for (let j = 0; j <= i; ++j) {
         const here = value(i, j);
-        draw.fillStyle = Number.isNaN(here) ? css.getPropertyValue("--line") : ramp((here - low) / (1 - low));
+        draw.fillStyle = Number.isNaN(here) ? css.getPropertyValue("--line") : ramp((here - low) / Math.max(1e-9, 1 - low));
         draw.fillRect(gutter + j * cell, i * cell, cell, cell);
         draw.fillRect(gutter + i * cell, j * cell, cell, cell);
       }

@@ -36,12 +36,12 @@ function ranks(block: Block, id: string, alpha: number): HTMLElement | null {
   const critical = asNumber(block.critical_difference);
   const control = rows.find(({ method }) => method === block.control);
   return new Figure({
-    id, title: `Average ranks, ${block.name}`,
-    words: `${plural(rows.length, "method")} on ${plural(block.datasets.length, "data set")} (${block.datasets.join(", ")}); 1 is the best. Friedman p ${short(block.friedman_p, 3)}. Methods within the bar's length, ${short(critical, 3)}, of ${block.control} do not differ from it by Nemenyi's test at ${alpha}.`,
+    id, title: `Average ranks, ${block.name}`, wide: true,
+    words: `${plural(rows.length, "method")} on ${plural(block.datasets.length, "data set")} (${block.datasets.join(", ")}); 1 is the best. Friedman p ${short(block.friedman_p, 3)}. Methods within the bar's length, ${short(critical, 3)}, of ${block.control} are not told apart from it by Nemenyi's test at ${alpha}.`,
     draw: (place) => {
       const from = asNumber(control?.rank);
       const plot = Plot.plot({
-        width: Math.max(360, place.clientWidth || 560), height: 60 + rows.length * 24, marginLeft: 130, style: kPlotStyle, className: "plot",
+        width: Math.max(360, Math.min(760, place.clientWidth || 560)), height: 60 + rows.length * 24, marginLeft: 130, style: kPlotStyle, className: "plot",
         x: { label: "average rank", domain: [1, Math.max(rows.length, 2)], grid: true }, y: { domain: rows.map(({ method }) => method), label: null },
         marks: [
           Number.isFinite(from) && Number.isFinite(critical) ? Plot.rect([0], { x1: Math.max(1, from - critical), x2: Math.min(rows.length, from + critical), fill: "var(--c1)", fillOpacity: 0.12 }) : null,

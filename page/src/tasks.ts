@@ -93,8 +93,8 @@ export function groupList(state: State): HTMLElement {
     const groups = state.groups();
     const alone = groups.filter((group) => group.length === 1).length;
     const shared = groups.length - alone;
-    words.textContent = `${plural(state.count, "task")}: ${state.count - alone} in ${plural(shared, data.exact_groups ? "group" : "cluster")}, ${alone} alone.` +
-      (data.exact_groups ? " Tasks of a group share one kernel." : "") + (data.resamples ? " Support: how well the group is found again in resamples, at most 1; above 0.75 is commonly called stable." : "");
+    words.textContent = (shared === 0 ? `${plural(state.count, "task")}, each with a kernel of its own.` : `${plural(state.count, "task")}: ${state.count - alone} in ${plural(shared, data.exact_groups ? "group" : "cluster")}, ${alone} alone.`) +
+      (data.exact_groups && shared > 0 ? " Tasks of a group share one kernel." : "") + (data.resamples ? " Support: how well the group is found again in resamples, at most 1; above 0.75 is commonly called stable." : "");
     list.replaceChildren(...groups.slice(0, kMostGroups).map((group, index) => item(group, index + 1)));
     if (groups.length > kMostGroups) list.append(h("li", {}, `and ${groups.length - kMostGroups} more, of at most ${plural(groups[kMostGroups].length, "task")}`));
   };
@@ -108,7 +108,7 @@ export function groupList(state: State): HTMLElement {
       group.length > 1 ? h("small", { class: "own" }, plural(group.length, "task")) : null,
       support !== null ? h("small", { class: "own" }, "support ", datum(support, (value) => asNumber(value).toFixed(2))) : null,
       data.weights_of === "kernels" && data.exact_groups ? h("small", { class: "own" }, clipped(kernelWords(data.kernels, state.weights(group[0]), 2), 44)) : null,
-      h("span", { class: "who" }, bdi(listed(names, 12))));
+      h("span", { class: group.length > 1 ? "who" : "who one" }, bdi(listed(names, 12))));
     return h("li", { "data-group": number }, button);
   };
   state.on(() => requestAnimationFrame(draw));

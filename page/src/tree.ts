@@ -86,7 +86,7 @@ export function treeFigure(state: State): Figure {
       const marked = tasksOf(branch).filter((task) => state.marked.has(task)).length;
       const height0 = y.get(branch)!, at = branch.children.length === 0 ? right : x(branch.share);
       const stroke = look?.colour ?? "var(--soft)";
-      const words = size === 1 ? state.name(data.order[branch.from])
+      const words = size === 1 ? clipped(state.name(data.order[branch.from]), 30)
         : `${plural(size, "task")}${branch.made ? "" : `, join at ${short(branch.share)} of lambda_max`}${branch.support !== null ? `, support ${branch.support.toFixed(2)}` : ""}${closed ? ", closed" : ""}`;
       const group = groupOf(branch);
       const item = s("g", {
@@ -103,7 +103,8 @@ export function treeFigure(state: State): Figure {
         if (!branch.made) {
           const sure = branch.support === null ? 1 : branch.support;
           item.append(s("circle", { cx: at, cy: height0, r: 4, fill: sure >= 0.75 ? stroke : "var(--paper)", stroke, "stroke-width": 1.5, class: "name" }));
-          if (branch.support !== null) item.append(s("text", { class: "support", x: at - 6, y: height0 - 4, "text-anchor": "end" }, branch.support.toFixed(2)));
+          const room = parent && Number.isFinite(parent.data.share) ? at - x(parent.data.share) : 99;
+          if (branch.support !== null && room > 34) item.append(s("text", { class: "support", x: at - 6, y: height0 - 4, "text-anchor": "end" }, branch.support.toFixed(2)));
         }
       } else {
         if (closed) item.append(s("path", { d: `M${at},${height0}L${right},${height0 - 7}V${height0 + 7}Z`, fill: stroke, "fill-opacity": 0.35, stroke }));
@@ -135,13 +136,14 @@ export function treeFigure(state: State): Figure {
     current.element.setAttribute("tabindex", "0");
     const go = (to: (typeof items)[number] | undefined) => {
       if (!to) return;
-      current.element.setAttribute("tabindex", "-1");
+      for (const item of items) item.element.setAttribute("tabindex", "-1");
       current = to;
       focused = to.branch;
       to.element.setAttribute("tabindex", "0");
       to.element.focus();
     };
     svg.addEventListener("keydown", (event) => {
+      current = items.find((item) => item.element === event.target) ?? current;
       const here = items.indexOf(current), { branch, parent } = current;
       const isClosed = branch.children.length > 0 && !shown.has(branch);
       if (event.key === "ArrowDown") go(items[here + 1]);

@@ -38,8 +38,22 @@ function labels(state: State, tasks: number[]): string[] {
   });
 }
 
+/** Which of the colours a kernel has: those that matter somewhere come first. */
+const ranks = new WeakMap<object, number[]>();
+function rankOf(state: State, kernel: number): number {
+  let rank = ranks.get(state.data);
+  if (!rank) {
+    const matters = state.data.kernels.map((_, k) => state.data.points.some((point) => point.weights.some((row) => Math.abs(asNumber(row[k])) > 0.005)));
+    const order = matters.map((_, k) => k).sort((a, b) => Number(matters[b]) - Number(matters[a]) || a - b);
+    rank = [];
+    order.forEach((k, place) => (rank![k] = place));
+    ranks.set(state.data, rank);
+  }
+  return rank[kernel];
+}
+
 function legend(state: State, used: number[]): HTMLElement {
-  return h("ul", { class: "legend", "aria-label": "Kernels" }, ...used.map((k) => h("li", {}, swatch(k), state.data.kernels[k])));
+  return h("ul", { class: "legend", "aria-label": "Kernels" }, ...used.map((k) => h("li", {}, swatch(rankOf(state, k)), state.data.kernels[k])));
 }
 
 function weightsTable(state: State): TableSpec {
@@ -69,14 +83,14 @@ export function weightsAlong(state: State): Figure {
     const facet = { fx: (d: { panel: string }) => where(d.panel) % across, fy: (d: { panel: string }) => Math.floor(where(d.panel) / across) };
     const share = asNumber(state.point.share);
     const plot = Plot.plot({
-      width, height: 40 + down * 170, marginTop: 26, marginRight: 12, marginLeft: 36, style: kPlotStyle, className: "plot",
+      width, height: 60 + down * 170, marginBottom: 42, marginTop: 26, marginRight: 12, marginLeft: 36, style: kPlotStyle, className: "plot",
       x: { type: "log", label: "lambda / lambda_max", ticks: across > 2 ? 3 : 4, tickFormat: (d: number) => String(Number(d.toPrecision(2))) },
       y: { domain: [0, Math.max(1, ...rows.map((row) => row.weight))], label: null, ticks: 3, grid: true },
       fx: { axis: null, padding: 0.1 }, fy: { axis: null, padding: 0.2 },
       marks: [
         Plot.frame({ stroke: "var(--line)" }),
         Plot.text(names, { fx: (_, index) => index % across, fy: (_, index) => Math.floor(index / across), text: (name: string) => name, frameAnchor: "top-left", dy: -15, fontWeight: 600 }),
-        ...used.map((k) => Plot.line(rows.filter((row) => row.k === k), { ...facet, x: "share", y: "weight", z: "panel", stroke: colour(k), strokeWidth: 2, strokeDasharray: dash(k) })),
+        ...used.map((k) => Plot.line(rows.filter((row) => row.k === k), { ...facet, x: "share", y: "weight", z: "panel", stroke: colour(rankOf(state, k)), strokeWidth: 2, strokeDasharray: dash(rankOf(state, k)) })),
         Number.isFinite(share) && share > 0 ? Plot.ruleX([share], { stroke: "var(--marked)", strokeDasharray: "5 3" }) : null,
       ],
     });
@@ -108,10 +122,11 @@ export function weightsOfModel(state: State): Figure {
       return place.replaceChildren(plain(plot, `Weights of features of ${plural(tasks.length, "task")}: orange below zero, violet above`));
     }
     const plot = Plot.plot({
-      ...common, height: 50 + tasks.length * 24,
+      ...common, height: 60 + tasks.length * 24, marginBottom: 42, marginRight: 16,
       x: { label: "weight", domain: [0, Math.max(1, ...tasks.map((task) => state.weights(task).reduce((sum, w) => sum + w, 0)))] }, y: { domain: names, label: null, tickSize: 0 },
       marks: [
-        ...[Plot.barX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", fill: (d: { k: number }) => colour(d.k), stroke: "var(--paper)", title: (d: { task: string; kernel: string; weight: number }) => `${d.task}\n${d.kernel}: ${short(d.weight)}` }))],
+        Plot.barX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", fill: (d: { k: number }) => colour(rankOf(state, d.k)), stroke: "var(--paper)", title: (d: { task: string; kernel: string; weight: number }) => `${d.task}\n${d.kernel}: ${short(d.weight)}` })),
+        Plot.textX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", className: "on-bar", text: (d: { kernel: string; weight: number }) => (d.weight * (width - 190) > 7 * d.kernel.length ? d.kernel : "") })),
         Plot.ruleX([0]),
       ],
     });
