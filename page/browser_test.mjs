@@ -48,6 +48,8 @@ async function open(name, options = {}) {
 
 /** Pictures are drawn when they come near the window. */
 async function drawAll(page) {
+  if (page.drawn) return;
+  page.drawn = true;
   for (const id of await page.$$eval(".figure[id]", (figures) => figures.map((figure) => figure.id))) {
     await page.locator(`#${id}`).scrollIntoViewIfNeeded();
     await page.waitForFunction((one) => !document.querySelector(`#${one} .picture`) || document.querySelector(`#${one} .picture`).childElementCount > 0, id);
@@ -180,7 +182,7 @@ test("give me k groups, and the command that makes them", async () => {
   await settled(page);
   const shown = Number(await page.getAttribute("#groups-found data", "value"));
   assert.equal(shown, asked.lambda);
-  assert.match(await page.textContent("#groups-found"), /^3 groups at lambda/);
+  assert.match(await page.textContent("#groups-found"), /^at lambda/);
   const command = await page.textContent("#command");
   execFileSync("sh", ["-c", command.replace(/^coterie /, '"$COTERIE_PROGRAM" ') + " --quiet"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   assert.ok(existsSync(join(folder, "groups-3.h5")));

@@ -51,8 +51,7 @@ export function controls(state: State): HTMLElement {
     const lambda = (asked ? asked.entry[1] : state.point.lambda) as typeof state.point.lambda;
     answer.replaceChildren();
     if (asked) {
-      const none = asked.wanted !== groups ? `no point has ${asked.wanted}; the nearest is ` : "";
-      answer.append(`${none}${plural(groups, "group")} at lambda `, datum(lambda));
+      answer.append(asked.wanted !== groups ? `no point has ${asked.wanted}; the nearest is ${plural(groups, "group")} at lambda ` : "at lambda ", datum(lambda));
       if (state.point.lambda !== lambda) answer.append("; the page shows the nearest point that it has");
     } else {
       field.value = String(groups);
@@ -83,5 +82,5 @@ export function controls(state: State): HTMLElement {
   return h("div", { class: "controls", role: "group", "aria-label": "Point of the path" },
     h("div", { class: "slide" }, h("label", { for: "lambda" }, "lambda"), h("small", {}, "each alone"), slider, h("small", {}, "all share"), said),
     h("div", { class: "ask" }, h("label", { for: "groups-wanted" }, "Give me"), field, "groups", answer),
-    data.command ? h("div", { class: "ask" }, h("span", {}, "This model: "), command, copy) : null);
+    data.command ? h("div", { class: "ask command" }, h("span", {}, "This model: "), command, copy) : null);
 }

@@ -9,7 +9,7 @@ import { shapePath } from "./tasks";
 import type { State } from "./state";
 import type { TableSpec } from "./table";
 
-const kMostEnds = 60, kRow = 20, kLeft = 44, kNames = 230, kTop = 26;
+const kMostEnds = 60, kRow = 20, kLeft = 44, kTop = 26;
 
 export function treeFigure(state: State): Figure {
   const { data } = state;
@@ -38,6 +38,11 @@ export function treeFigure(state: State): Figure {
     const shown = opened(view, kMostEnds);
     const tree = hierarchy(view, (branch) => (shown.has(branch) ? branch.children : null));
     const ends = tree.leaves();
+    const textOf = (branch: Branch) => {
+      const size = branch.to - branch.from, marked = tasksOf(branch).filter((task) => state.marked.has(task)).length;
+      return size === 1 ? clipped(state.name(data.order[branch.from]), 30) : `${plural(size, "task")}${marked > 0 && marked < size ? `, ${marked} marked` : ""} ▸`;
+    };
+    const kNames = Math.max(90, Math.min(240, 36 + 7.5 * Math.max(...ends.map((end) => [...textOf(end.data)].length))));
     const width = Math.max(460, place.clientWidth || 640);
     const height = kTop + ends.length * kRow + 8;
 
@@ -91,7 +96,7 @@ export function treeFigure(state: State): Figure {
       const group = groupOf(branch);
       const item = s("g", {
         role: "treeitem", tabindex: -1, "aria-level": node.depth + 1, "aria-selected": marked === size ? "true" : "false", "aria-expanded": branch.children.length === 0 ? undefined : closed ? "false" : "true",
-        "aria-label": `${words}${group > 0 && sizes[group - 1] > 1 ? `, group ${group}` : ""}`, class: marked > 0 ? "marked" : undefined, "data-task": size === 1 ? data.order[branch.from] : undefined, "data-node": branch.id,
+        "aria-label": `${words}${group > 0 && sizes[group - 1] > 1 ? `, group ${group}` : ""}`, class: marked === size ? "marked" : undefined, "data-task": size === 1 ? data.order[branch.from] : undefined, "data-node": branch.id,
       });
       if (parent) {
         const from = parent.data.made && !Number.isFinite(parent.data.share) ? kLeft : x(parent.data.share);
@@ -102,15 +107,14 @@ export function treeFigure(state: State): Figure {
         if (Number.isFinite(branch.share)) item.append(s("path", { class: branch.forGood ? "branch" : "branch broken", d: `M${at},${inner[0]}V${inner[inner.length - 1]}`, stroke }));
         if (!branch.made) {
           const sure = branch.support === null ? 1 : branch.support;
-          item.append(s("circle", { cx: at, cy: height0, r: 4, fill: sure >= 0.75 ? stroke : "var(--paper)", stroke, "stroke-width": 1.5, class: "name" }));
+          item.append(s("circle", { cx: at, cy: height0, r: 4, fill: sure >= 0.75 ? stroke : "var(--paper)", stroke, "stroke-width": 1.5, class: "knot" }));
           const room = parent && Number.isFinite(parent.data.share) ? at - x(parent.data.share) : 99;
           if (branch.support !== null && room > 34) item.append(s("text", { class: "support", x: at - 6, y: height0 - 4, "text-anchor": "end" }, branch.support.toFixed(2)));
         }
       } else {
         if (closed) item.append(s("path", { d: `M${at},${height0}L${right},${height0 - 7}V${height0 + 7}Z`, fill: stroke, "fill-opacity": 0.35, stroke }));
         item.append(s("path", { d: shapePath(look?.shape ?? "circle", 4), transform: `translate(${right + 9},${height0})`, fill: look ? look.colour : "none", stroke }));
-        const text = size === 1 ? clipped(state.name(data.order[branch.from]), 30) : `${plural(size, "task")}${marked > 0 && marked < size ? `, ${marked} marked` : ""} ▸`;
-        item.append(s("text", { class: "name", x: right + 20, y: height0 + 4 }, text));
+        item.append(s("text", { class: "name", x: right + 20, y: height0 + 4 }, textOf(branch)));
         if (size === 1) item.append(s("title", {}, state.name(data.order[branch.from])));
         item.append(s("rect", { x: right, y: height0 - kRow / 2, width: kNames, height: kRow, fill: "transparent" }));
       }
