@@ -56,10 +56,15 @@ int run_page(const PageOptions& options) {
     page.held_out = &*held_out;
     page.held_out_name = file_list(options.data.paths);
   }
-  write_file_atomically(options.output_path, as_page(page));
+  const std::string text = as_page(page);
+  write_file_atomically(options.output_path, text);
   monitor.clear();
-  fmt::print("page: {} ({}; open it in a browser)\n", options.output_path,
-             plural(std::ssize(model.tasks), "task"));
+  if (options.output.json)
+    print_json(
+        {{"page", options.output_path}, {"bytes", text.size()}, {"tasks", model.tasks.size()}});
+  else
+    fmt::print("page: {} ({}; open it in a browser)\n", options.output_path,
+               plural(std::ssize(model.tasks), "task"));
   return exit_done;
 }
 
@@ -90,6 +95,7 @@ void add_page(CLI::App& program, Action& chosen) {
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
+  add_json(command, options->output);
 }
 
 }  // namespace coterie::app

@@ -251,6 +251,7 @@ void print_result(const PathOptions& options, const PathResult& result,
       out["model_groups"] = model->groups().size();
       out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
     }
+    if (!options.page_path.empty()) out["page"] = options.page_path;
     out["seconds"] = seconds;
     out["phases"] = {
         {"prepare", phases.prepare}, {"path", phases.path}, {"resample", phases.resample}};

@@ -232,6 +232,7 @@ void print_result(const SelectOptions& options, const Contest& result, const Mod
     out["seconds"] = seconds;
     out["phases"] = {{"read", phases.read}, {"search", phases.search}, {"fit", phases.fit}};
     out["model"] = options.model_path;
+    if (!options.page_path.empty()) out["page"] = options.page_path;
     return print_json(out);
   }
   if (several) print_contest(result);
@@ -241,6 +242,7 @@ void print_result(const SelectOptions& options, const Contest& result, const Mod
   fmt::print("read {}, search {}, fit {}\n", seconds_text(phases.read), seconds_text(phases.search),
              seconds_text(phases.fit));
   fmt::print("model: {}\n", options.model_path);
+  if (!options.page_path.empty()) fmt::print("page: {}\n", options.page_path);
 }
 
 // The table of --validation, with the features of the data.

@@ -47,7 +47,8 @@ def weights(data, point=0):
 def test_a_model_page_has_what_inspect_says(coterie):
     coterie.write("d.csv", small_csv(tasks=("a", "b", "c")))
     coterie("train", "d.csv", "--lambda", "0.3max", *FAST, "-o", "m.h5")
-    coterie("page", "m.h5", "-o", "m.html")
+    said = coterie("page", "m.h5", "-o", "m.html", "--json").json
+    assert said == {"page": "m.html", "bytes": (coterie.folder / "m.html").stat().st_size, "tasks": 3}
     text, data = page_of(coterie, "m.html")
     model = coterie("inspect", "m.h5", "--json").json
     assert data["kind"] == "model" and data["title"] == "m.h5" and "<title>m.h5</title>" in text
@@ -247,7 +248,7 @@ def test_tasks_that_were_added_later_have_their_own_certificate(coterie):
     _, data = page_of(coterie, "m.html")
     model = coterie("inspect", "more.h5", "--json").json
     assert data["tasks"]["gap"] == [model["gap"], model["gap"], model["extensions"][0]["gap"]]
-    assert "1 tasks were added" in data["notes"][0] or "1 task was added" in data["notes"][0]
+    assert data["notes"][0].startswith("Tasks added to the 2 that were there: 1. Of them: Certified: ")
 
 
 def test_one_task(coterie):

@@ -15,6 +15,8 @@ function shownTasks(state: State, most: number): { tasks: number[]; words: strin
     const tasks = [...state.marked].sort((a, b) => a - b);
     return { tasks: tasks.slice(0, most), words: tasks.length > most ? `The first ${most} of ${plural(tasks.length, "marked task")}.` : `${plural(tasks.length, "marked task")}.` };
   }
+  // Tasks of a cluster have weights of their own.
+  if (!state.data.exact_groups) return { tasks: state.data.order.slice(0, most), words: state.count > most ? `The first ${most} tasks; mark tasks to see theirs.` : "" };
   const groups = state.groups();
   return {
     tasks: groups.slice(0, most).map((group) => group[0]),

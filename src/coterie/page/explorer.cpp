@@ -290,8 +290,8 @@ std::vector<Index> order_by_likeness(const Likeness& likeness, const Groups& gro
 
 void add_extensions(Json& notes, const Model& model) {
   for (const Extension& added : model.extensions)
-    notes.push_back(fmt::format("{} tasks were added to the {} that were there. Of them: {}",
-                                added.tasks, added.base_tasks,
+    notes.push_back(fmt::format("Tasks added to the {} that were there: {}. Of them: {}",
+                                added.base_tasks, added.tasks,
                                 certificate_sentence(added.certificate)));
 }
 
