@@ -98,6 +98,7 @@ void print_outcome(const ExperimentOptions& options, const Experiment& experimen
                markdown_table(experiment), readings_text(experiment), experiment.done(),
                plural(std::ssize(experiment.cells), "cell"), experiment.earlier,
                seconds_text(seconds), options.folder);
+    if (!options.page_path.empty()) fmt::print("page: {}\n", options.page_path);
     return;
   }
   Json results = Json::array();

@@ -51,7 +51,7 @@ async function drawAll(page) {
   if (page.drawn) return;
   page.drawn = true;
   for (const id of await page.$$eval(".figure[id]", (figures) => figures.map((figure) => figure.id))) {
-    await page.locator(`#${id}`).scrollIntoViewIfNeeded();
+    await page.evaluate((one) => document.getElementById(one).scrollIntoView(), id);
     await page.waitForFunction((one) => !document.querySelector(`#${one} .picture`) || document.querySelector(`#${one} .picture`).childElementCount > 0, id);
   }
 }
@@ -62,7 +62,6 @@ const settled = (page) => page.evaluate(() => new Promise((done) => requestAnima
 /** The numbers behind a picture: [{column: words or number}, ..], by the headings. */
 async function behind(page, id) {
   const details = page.locator(`#${id} details.numbers`);
-  await details.scrollIntoViewIfNeeded();
   if (!(await details.evaluate((element) => element.open))) await details.locator("summary").click();
   return rowsOf(page, `#${id} details.numbers table`);
 }
@@ -424,6 +423,16 @@ test("a narrow window needs no scrolling sideways", async () => {
     assert.ok(inner <= outer, `${name} is ${inner} wide`);
     await page.finish();
   }
+});
+
+test("a window of another width has its pictures drawn for it", async () => {
+  const page = await open("path.html");
+  await drawAll(page);
+  const width = () => page.$eval("#tree svg", (svg) => Number(svg.getAttribute("width")));
+  const before = await width();
+  await page.setViewportSize({ width: 900, height: 900 });
+  await page.waitForFunction((old) => Number(document.querySelector("#tree svg").getAttribute("width")) < old, before);
+  await page.finish();
 });
 
 test("without scripts the page says why it is empty", async () => {

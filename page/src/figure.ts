@@ -16,13 +16,23 @@ export interface FigureSpec {
 const drawings = new WeakMap<Element, () => void>();
 const near = new IntersectionObserver(
   (entries) => {
-    for (const entry of entries) if (entry.isIntersecting) drawings.get(entry.target)?.();
+    for (const entry of entries)
+      if (entry.isIntersecting) {
+        near.unobserve(entry.target); // from now on it is drawn when something changes
+        drawings.get(entry.target)?.();
+      }
   },
   { rootMargin: "300px" },
 );
 const all = new Set<() => void>();
+const again = new Set<() => void>(); // of them, those that are drawn
+let width = window.innerWidth;
+window.addEventListener("resize", () => {
+  if (window.innerWidth !== width) requestAnimationFrame(() => again.forEach((draw) => draw()));
+  width = window.innerWidth;
+});
 window.addEventListener("beforeprint", () => all.forEach((draw) => draw()));
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => all.forEach((draw) => draw()));
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => again.forEach((draw) => draw()));
 
 export class Figure {
   readonly element: HTMLElement;
@@ -41,6 +51,7 @@ export class Figure {
     const draw = () => this.draw();
     drawings.set(this.element, draw);
     all.add(draw);
+    again.add(() => this.refresh());
     near.observe(this.element);
   }
 
