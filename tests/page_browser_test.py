@@ -43,13 +43,14 @@ def workshop(tmp_path_factory):
     stamp = folder / "node_modules" / ".coterie-lock"
     if not stamp.exists() or stamp.read_text() != lock:
         try:
-            done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=400)
+            done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"], cwd=folder, capture_output=True, text=True, timeout=400)
         except subprocess.TimeoutExpired:
             skip("npm took too long")
         if done.returncode != 0:
             # A lock file that does not fit is a mistake of ours; anything else, such as no network, is not.
             assert "EUSAGE" not in done.stderr, done.stderr
-            skip("npm could not install packages: " + (done.stderr.strip().splitlines() or ["no message"])[-1])
+            said = [line for line in done.stderr.splitlines() if line.lower().startswith(("npm err", "npm error"))]
+            skip("npm could not install packages: " + " ".join(said[:4]))
         stamp.write_text(lock)
     return folder
 

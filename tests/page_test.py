@@ -226,6 +226,7 @@ def test_models_of_all_kinds(coterie, options):
     coterie("page", "m.h5", "d.csv", "-o", "m.html")
     _, data = page_of(coterie, "m.html")
     assert data["method"] == trained["method"] and len(weights(data)) == 4
+    assert len(data["kernels"]) == len(weights(data)[0]) and all(any(row) for row in weights(data))
     assert ("ended short" in data["certificate"]) == (trained["status"] != "converged")
 
 

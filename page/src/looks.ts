@@ -21,7 +21,7 @@ export function groupLook(group: number, size: number): Look {
 }
 
 export function dash(index: number): string | undefined {
-  return ["", "6 3", "2 3", "8 3 2 3"][Math.floor(index / kColours) % 4] || undefined;
+  return ["", "7 3", "2 3", "9 3 2 3"][Math.floor(index / 4) % 4] || undefined;
 }
 
 export const viridis = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: [0, 1] } });

@@ -158,19 +158,34 @@ int decimals_for(Index numbers_in_all) {
 
 // ---- A model
 
+// Of a linear method on features that stand for kernels: its functions are sums of kernels at the same rows.
+bool is_mapped(const Model& model) {
+  return model.settings.method->is_linear() && !model.kernels.empty();
+}
+
 std::vector<std::string> weight_names(const Model& model) {
-  if (model.settings.method->is_linear()) return model.features;
   std::vector<std::string> names;
+  if (is_mapped(model)) {
+    for (const Index row : model.training_row) names.push_back(fmt::format("at row {}", row + 1));
+    return names;
+  }
+  if (model.settings.method->is_linear()) return model.features;
   for (const Kernel& kernel : model.kernels) names.push_back(to_string(kernel));
   return names;
 }
 
 Matrix weights_of(const Model& model, Index columns) {
-  const bool linear = model.settings.method->is_linear();
   Matrix out = Matrix::Zero(std::ssize(model.tasks), columns);
   for (std::size_t t = 0; t < model.tasks.size(); ++t) {
-    const Vector& own = linear ? model.tasks[t].w() : model.tasks[t].theta();
-    if (own.size() == columns) out.row(static_cast<Index>(t)) = own;
+    const TaskModel& task = model.tasks[t];
+    auto row = out.row(static_cast<Index>(t));
+    if (is_mapped(model)) {
+      const KernelExpansion& sum = task.expansion();
+      for (std::size_t j = 0; j < sum.support.size(); ++j)
+        row[sum.support[j]] += sum.alpha[static_cast<Index>(j)] * sum.y[static_cast<Index>(j)];
+    } else {
+      row = model.settings.method->is_linear() ? task.w() : task.theta();
+    }
   }
   return out;
 }
