@@ -13,9 +13,11 @@
 #include "coterie/experiment/tables.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/table.hpp"
+#include "coterie/page/page.hpp"
 #include "coterie/report/study.hpp"
 #include "messages.hpp"
 #include "options.hpp"
+#include "page_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr double kStudyAlpha = 0.05;
 
 struct ExperimentOptions {
-  std::string plan, folder, data, only;
+  std::string plan, folder, data, only, page_path;
   bool quick = false, dry_run = false, tables_only = false;
   std::optional<std::string> memory;
   int threads = 0;
@@ -102,6 +104,7 @@ void print_outcome(const ExperimentOptions& options, const Experiment& experimen
                markdown_table(experiment), readings_text(experiment), experiment.done(),
                plural(std::ssize(experiment.cells), "cell"), experiment.earlier,
                seconds_text(seconds), options.folder);
+    if (!options.page_path.empty()) fmt::print("page: {}\n", options.page_path);
     return;
   }
   Json results = Json::array();
@@ -201,6 +204,7 @@ int run_study(const ExperimentOptions& options) {
     throw InputError(
         fmt::format("--only is '{}', which no cell has in its name; see --dry-run.", options.only));
   if (options.dry_run) return list_cells(options, plan);
+  check_page_output(options.page_path, "--page", {options.plan});
   make_folder(options.folder);
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
@@ -212,6 +216,11 @@ int run_study(const ExperimentOptions& options) {
   write_tables(experiment, options.folder);
   write_study(options, experiment);
   write_readings(experiment, options.folder);
+  if (!options.page_path.empty())
+    write_file_atomically(
+        options.page_path,
+        as_page(StudyPage{.title = "Study " + fs::path(options.plan).filename().string(),
+                          .experiment = experiment}));
   set_stage(Stage::reading_only);
   print_outcome(options, experiment, watch.seconds());
   if (!experiment.stopped || options.tables_only) return exit_done;
@@ -236,6 +245,7 @@ void add_experiment(CLI::App& program, Action& chosen) {
       .add_option("-o,--output", options->folder,
                   "folder of the journal and the tables (needed but for --dry-run)")
       ->type_name("DIR");
+  add_page_option(command, options->page_path, "scores, ranks and differences");
   command
       .add_option("--data", options->data,
                   "folder of the data files (default: as the plan says, else COTERIE_DATA, else "

@@ -13,7 +13,9 @@
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
 #include "coterie/io/atomic_file.hpp"
+#include "coterie/page/page.hpp"
 #include "messages.hpp"
+#include "page_output.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -32,9 +34,10 @@ struct PathOptions {
   Index groups = 0;  // 0: no model is asked for
   Index bootstrap = 0;
   Index seed = 1;
-  std::string folder, model_path;
+  std::string folder, model_path, page_path;
   bool resume = false;
   OutputOptions output;
+  const CLI::App* command = nullptr;  // to say how a model is made
 };
 
 std::string journal_of(const std::string& folder) {
@@ -94,15 +97,17 @@ void check_options(const PathOptions& options) {
     throw InputError("--resume needs -o FOLDER, where the interrupted run kept its points.");
   const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
   if (!options.model_path.empty()) check_model_output(options.model_path, inputs, "--model");
-  if (options.folder.empty()) return;
+  check_page_output(options.page_path, "--page", inputs);
+  if (options.folder.empty())
+    return check_distinct_outputs({options.model_path, options.page_path}, "--model and --page");
   if (fs::exists(options.folder) && !fs::is_directory(options.folder))
     throw InputError(fmt::format("--output: {} is a file; path writes a folder.", options.folder));
   if (!has_place(options.folder)) refuse_folder(options.folder);
   std::vector<std::string> outputs = folder_files(options.folder);
   if (fs::is_directory(options.folder))
     for (const std::string& file : outputs) check_output(file, "the path", inputs);
-  outputs.push_back(options.model_path);
-  check_distinct_outputs(outputs, "the files of --output and --model");
+  outputs.insert(outputs.end(), {options.model_path, options.page_path});
+  check_distinct_outputs(outputs, "the files of --output, --model and --page");
 }
 
 // The folder with the journal of the run, or nothing without a folder. It is made when all that can be wrong before a fit has been said;
@@ -256,6 +261,7 @@ void print_result(const PathOptions& options, const TracedPath& result,
       out["model_groups"] = model->groups().size();
       out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
     }
+    if (!options.page_path.empty()) out["page"] = options.page_path;
     out["seconds"] = seconds;
     out["phases"] = {
         {"prepare", phases.prepare}, {"path", phases.path}, {"resample", phases.resample}};
@@ -272,9 +278,31 @@ void print_result(const PathOptions& options, const TracedPath& result,
   print_merge_tree(result);
   if (model) print_group_model(options, result, *model);
   if (!options.folder.empty()) fmt::print("\n{}: {}\n", options.folder, fmt::join(files, " "));
+  if (!options.page_path.empty()) fmt::print("\npage: {}\n", options.page_path);
   fmt::print("prepare {}, path {}", seconds_text(phases.prepare), seconds_text(phases.path));
   if (result.stability) fmt::print(", resamples {}", seconds_text(phases.resample));
   fmt::print("\n");
+}
+
+void write_page(const PathOptions& options, const PathResult& result) {
+  std::string again =
+      command_again(*options.command, "train",
+                    {"--output", "--groups", "--model", "--page", "--hold-out", "--bootstrap",
+                     "--smallest", "--resolution", "--resume", "--seed", "--json", "--quiet"});
+  if (options.command->count("--tolerance") == 0)
+    again += fmt::format(" --tolerance {}", options.settings.tolerance);
+  write_file_atomically(
+      options.page_path,
+      as_page(PathPage{.title = file_list(options.problem.data.paths),
+                       .data = result.data,
+                       .settings = options.settings,
+                       .kernels = result.kernels,
+                       .path = result.path,
+                       .tree = result.tree,
+                       .stability = result.stability ? &*result.stability : nullptr,
+                       .chosen = result.chosen,
+                       .command = again,
+                       .held_out = options.hold_out.has_value()}));
 }
 
 // Warnings about what the path could not do, and the exit code.
@@ -320,6 +348,7 @@ int run_path(const PathOptions& options) {
       files.push_back(file.name);
     }
   if (model) save(*model, options.model_path);
+  if (!options.page_path.empty()) write_page(options, *found);
   kept.remove();
   set_stage(Stage::reading_only);
   session.monitor.clear();
@@ -335,6 +364,7 @@ void add_path(CLI::App& program, Action& chosen) {
   CLI::App& command = add_command(
       program, "path", "Follow the optimum along lambda: which tasks join, and when",
       "coterie path tasks.csv -o path --groups 3 --model three.h5", options, run_path, chosen);
+  options->command = &command;
   add_paths(command, options->problem.data);
   command
       .add_option("-o,--output", options->folder,
@@ -345,6 +375,8 @@ void add_path(CLI::App& program, Action& chosen) {
              "make a model with so many groups, or the nearest number there is",
              "a whole number >= 1; 0 for no model", Index{0});
   command.add_option("--model", options->model_path, "where that model goes")->type_name("FILE");
+  add_page_option(command, options->page_path,
+                  "tree, groups and weights with a slider over lambda");
   command
       .add_option_function<double>(
           "--hold-out", [options](double share) { options->hold_out = share; },

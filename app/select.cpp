@@ -11,7 +11,9 @@
 #include "coterie/front/journals.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/journal.hpp"
+#include "coterie/page/page.hpp"
 #include "messages.hpp"
+#include "page_output.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "select_options.hpp"
@@ -28,10 +30,11 @@ void check_outputs(const SelectOptions& options) {
   check_model_output(options.model_path, inputs);
   check_extra_output(options.table_path, "--table", {".csv", ".json"}, inputs);
   check_extra_output(options.picture_path, "--picture", {".svg"}, inputs);
+  check_page_output(options.page_path, "--page", inputs);
   check_output(journal_of(options), "the journal", inputs, "the journal of the search: ");
-  check_distinct_outputs(
-      {options.model_path, options.table_path, options.picture_path, journal_of(options)},
-      "--output, --table and --picture");
+  check_distinct_outputs({options.model_path, options.table_path, options.picture_path,
+                          options.page_path, journal_of(options)},
+                         "--output, --table, --picture and --page");
 }
 
 void tell_earlier(const SearchJournal& journal, const SelectOptions& options, bool forgotten) {
@@ -56,6 +59,11 @@ void write_results(const SelectOptions& options, const Contest& result, const Mo
                           several ? csv_contest(result) : csv_grid(result.chosen()));
   if (!options.picture_path.empty())
     write_file_atomically(options.picture_path, as_svg(heat_map_of(result.chosen())));
+  if (!options.page_path.empty())
+    write_file_atomically(
+        options.page_path,
+        as_page(SelectionPage{
+            .title = file_list(options.problem.data.paths), .contest = result, .model = model}));
 }
 
 struct SelectPhases {
@@ -72,6 +80,7 @@ void print_result(const SelectOptions& options, const Contest& result, const Mod
     out["seconds"] = seconds;
     out["phases"] = {{"read", phases.read}, {"search", phases.search}, {"fit", phases.fit}};
     out["model"] = options.model_path;
+    if (!options.page_path.empty()) out["page"] = options.page_path;
     return print_json(out);
   }
   if (several) print_contest(result);
@@ -81,6 +90,7 @@ void print_result(const SelectOptions& options, const Contest& result, const Mod
   fmt::print("read {}, search {}, fit {}\n", seconds_text(phases.read), seconds_text(phases.search),
              seconds_text(phases.fit));
   fmt::print("model: {}\n", options.model_path);
+  if (!options.page_path.empty()) fmt::print("page: {}\n", options.page_path);
 }
 
 // What --label or --task says of the rows of --validation. A file that it names has values for the rows of the data alone.

@@ -7,6 +7,7 @@
 
 #include "coterie/front/alternatives.hpp"
 #include "method_options.hpp"
+#include "page_output.hpp"
 
 namespace coterie::app {
 namespace {
@@ -245,6 +246,8 @@ void add_outputs(CLI::App& command, SelectOptions& options) {
       .add_option("--picture", options.picture_path,
                   "draw the scores as a heat map, .svg (default: no)")
       ->type_name("FILE");
+  add_page_option(command, options.page_path,
+                  "the scores of the search and the model that it gives");
   command.add_flag("--resume", options.resume,
                    "continue an interrupted run of the same command (default: start from scratch)");
 }

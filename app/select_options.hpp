@@ -29,7 +29,7 @@ struct SelectOptions {
   std::string alternatives = "cheap";
   Index seed = 1;
   CalibrationOptions calibration;
-  std::string model_path, table_path, picture_path;
+  std::string model_path, table_path, picture_path, page_path;
   OutputOptions output;
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };

@@ -555,6 +555,16 @@ row("output-not-writable", "train d.csv -o locked/m.h5", "--output: locked/m.h5 
 row("output-device", "train d.csv -o /dev/full", "/dev/full is not a regular file")
 row("output-is-input", "train d.csv -o d.csv", "--output: d.csv is also an input")
 row("output-predict-no-folder", "predict m.h5 d.csv -o nowhere/out.csv", "--output: the folder nowhere does not exist")
+row("page-no-output", "page m.h5", "--output is missing: the file for the page, such as report.html")
+row("page-ending", "page m.h5 -o out.pdf", "--output is 'out.pdf'; the name must end in .html or .htm")
+row("page-no-folder", "page m.h5 -o nowhere/out.html", "--output: the folder nowhere does not exist")
+row("page-other-data", "page m.h5 bad.csv -o out.html", "bad.csv: no column is called 'f3'", files={"bad.csv": "f1,f2,label,task\n1,2,no,a\n"})
+row("page-of-no-model", "page d.csv -o out.html", "d.csv")
+row("page-path-ending", "path d.csv --page out.svg", "--page is 'out.svg'; the name must end in .html or .htm")
+row("page-path-twice", "path d.csv --groups 1 --model out.html --page out.html", "--model and --page")
+row("page-select-twice", "select d.csv -o out.html --page out.html", "--output, --table, --picture and --page")
+row("page-experiment-ending", "experiment plan.toml -o out --page out.txt", "--page is 'out.txt'; the name must end in .html or .htm",
+    files={"plan.toml": 'shares = [0.5]\n[[dataset]]\nname = "d"\nfiles = "d.csv"\n[[method]]\nname = "o"\nkernels = "linear"\nC = [1]\nlambda = "0"\n'})
 row("output-predict-full", "predict m.h5 d.csv -o /dev/full", "/dev/full: cannot be written: No space left on device", code=1)
 row("output-generate-no-folder", "data generate -o nowhere/out.csv", "--output: the folder nowhere does not exist")
 row("output-convert-full", "data convert d.csv full.csv", "full.csv: cannot be written: No space left on device", code=1,

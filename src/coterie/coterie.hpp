@@ -53,6 +53,9 @@
 #include "coterie/report/weight_paths.hpp"
 #include "coterie/report/weight_plane.hpp"
 
+// Pages to look at: as_page.
+#include "coterie/page/page.hpp"
+
 // For experts: the solver on given Gram matrices (fit), and what searches are made of.
 #include "coterie/kernel/gram.hpp"      // compute_grams
 #include "coterie/model/calibrate.hpp"  // calibrate, by scores at hand
