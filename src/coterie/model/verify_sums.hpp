@@ -43,6 +43,7 @@ struct CheckedKernels {  // of the samples that are checked
   const Matrix& X;
   const ExactKernels& exact;
   const PrecomputedMatrices& precomputed;
+  const Vector& weight;  // of Dataset
 };
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const CheckedKernels& kernels, Index first_row, Verification& check,
