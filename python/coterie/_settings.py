@@ -45,7 +45,7 @@ def in_python(message: str) -> str:
     """The message with Python's names of settings."""
     message = re.sub(r"`(\w+)`", lambda found: _IN_MESSAGES.get(found[1], found[1]), message)
     message = message.replace("Add the task with: coterie extend, or score", "Add the task with extend, or score")
-    message = message.replace("`coterie methods` lists", "coterie.methods lists").replace(" (see: coterie inspect)", "")
+    message = message.replace("`coterie methods`", "coterie.methods()").replace(" (see: coterie inspect)", "")
     return message.replace("choose one_vs_one or one_vs_rest", "they need a multi-class problem")
 
 

@@ -254,7 +254,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     def _settings(self, matrices: dict[str, np.ndarray]) -> dict[str, str]:
         settings = settings_of(self)
         if matrices:
-            settings["kernels"] = " ".join(f"precomputed:{name}" for name in matrices)
+            settings["kernels"] = " ".join(f"precomputed:{name}:raw" for name in matrices)  # as they are: new rows have no diagonal to divide by
         return settings
 
     def _more(self, matrices: dict[str, np.ndarray]) -> _core.More:

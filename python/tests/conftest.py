@@ -6,14 +6,14 @@ import pytest
 
 
 def planted(tasks=4, rows=30, features=5, seed=0):
-    """Tasks in two groups: the first half linear in one block, the others radial in another; (X, y, task of every row)."""
+    """Tasks in two groups: the first half look at one block of features, the others at another; (X, y, task of every row)."""
     random = np.random.RandomState(seed)
     X, y, names = [], [], []
     for t in range(tasks):
         own = random.randn(rows, features)
-        score = own[:, :2] @ random.randn(2) if 2 * t < tasks else 1.4 - np.linalg.norm(own[:, 2:4], axis=1) + 0.1 * random.randn()
+        block = own[:, :2] if 2 * t < tasks else own[:, 2:4]
         X.append(own)
-        y.append(np.where(score > 0, 1, -1))
+        y.append(np.where(block @ random.randn(2) + 0.2 * random.randn(rows) > 0, 1, -1))
         names += [f"t{t}"] * rows
     order = random.permutation(tasks * rows)
     return np.vstack(X)[order], np.concatenate(y)[order], np.array(names, dtype=object)[order]
