@@ -136,7 +136,7 @@ def matrices_of(X: Any, rows: int | None = None, columns: int | None = None, cou
         raise ValueError("kernels is 'precomputed' and X is empty; give a kernel matrix, or a list of them.")
     if count is not None and len(X) != count:
         raise ValueError(f"X holds {len(X)} kernel matrices, but the model was fitted with {count}.")
-    out = []
+    out: list[np.ndarray] = []
     for number, K in enumerate(X, 1):
         if np.ndim(K) != 2:
             raise ValueError(f"kernel matrix {number} has the shape {np.shape(K)}; it must have rows and columns. Reshape your data to 2D.")

@@ -116,6 +116,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     class_weight: Any
     multi_class: str
     method: str
+    _matrices: int
 
     # ---- what goes in ----
 
@@ -386,7 +387,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         out[:, known] = (votes + sums / (3 * (np.abs(sums) + 1)))[:, known]
         return out
 
-    @available_if(_can_tell_probabilities)
+    @available_if(_can_tell_probabilities)  # type: ignore[misc]
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Probabilities of the classes, of models fitted with `calibrate`.
 
@@ -631,7 +632,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             How strongly new tasks are drawn to the others; the model's unless given.
         C : float, default=None
             Cost of a training error of the new tasks; the model's unless given.
-        tol : float, default=1e-4
+        tol : float, default=0.0001
             Relative gap at which the fit is done.
         max_steps : int, default=100
             Outer steps after which the solver gives up.
@@ -732,7 +733,7 @@ class CoterieClassifier(_Fitted):
         Every feature becomes the mean of so many that rise and fall with it.
     class_weight : 'balanced' or dict, default=None
         Factors of C for the classes; 'balanced' weighs the two sides of every task alike.
-    tol : float, default=1e-4
+    tol : float, default=0.0001
         Relative duality gap at which the fit is done.
     max_steps : int, default=100
         Outer steps after which the solver gives up.
