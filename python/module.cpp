@@ -14,6 +14,7 @@
 
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
+#include "coterie/data/planted.hpp"
 #include "coterie/front/extend.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/path.hpp"
@@ -798,6 +799,20 @@ void bind_verbs(py::module_& module) {
       py::arg("data"), py::arg("settings"), py::arg("smallest"), py::arg("ratio"),
       py::arg("resolution"), py::arg("hold_out"), py::arg("seed"), py::arg("more"),
       py::arg("resources"));
+  module.def(
+      "plant_groups",
+      [](Index tasks, Index groups, Index samples, Index features_per_block, double noise,
+         double positive_share, double size_spread, std::uint64_t seed) {
+        Planted planted = plant_groups(
+            {tasks, groups, samples, features_per_block, noise, positive_share, size_spread, seed});
+        Samples& rows = planted.samples;
+        Names labels, names;
+        for (const Index k : rows.label) labels.push_back(rows.labels[static_cast<std::size_t>(k)]);
+        for (const Index k : rows.task) names.push_back(rows.tasks[static_cast<std::size_t>(k)]);
+        return py::make_tuple(array_of(std::move(rows.X)), labels, names, planted.group);
+      },
+      py::arg("tasks"), py::arg("groups"), py::arg("samples"), py::arg("features_per_block"),
+      py::arg("noise"), py::arg("positive_share"), py::arg("size_spread"), py::arg("seed"));
   module.def("wait_for_left_behind", &wait_for_left_behind);
 }
 

@@ -3,6 +3,7 @@
 from ._core import version as __version__
 from ._settings import Note
 from .classifier import Certificate, CoterieClassifier, Verification, load, save
+from .datasets import plant_groups
 from .kernel import CoterieKernel
 from ._methods import Method, methods
 from .model_selection import TaskStratifiedKFold
@@ -24,6 +25,7 @@ __all__ = [
     "load",
     "methods",
     "path",
+    "plant_groups",
     "plot_affinity",
     "plot_grid",
     "plot_tree",

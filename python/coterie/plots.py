@@ -93,6 +93,7 @@ def plot_tree(path: LambdaPath, ax: Any = None) -> Any:
     for top in set(height) - {child for node in path.nodes for child in node["children"]}:
         ax.plot([start[top], 1.05], [height[top]] * 2, color="black", linewidth=1)
     ax.set_yticks(range(count), [path.tasks[task] for task in order])
+    ax.invert_yaxis()
     ax.set_xlabel("lambda, as a share of the largest")
     return ax
 

@@ -131,7 +131,7 @@ def test_parameters_mirror_the_settings():
     assert set(_settings.NAMES) == {name for name, *_ in _core.settings()}
 
 
-@pytest.mark.parametrize("module", ["classifier", "kernel", "model_selection", "search", "_path", "_methods"])
+@pytest.mark.parametrize("module", ["classifier", "datasets", "kernel", "model_selection", "search", "_path", "_methods"])
 def test_examples_in_documentation_run(module):
     result = doctest.testmod(importlib.import_module(f"coterie.{module}"))
     assert result.attempted > 0 and result.failed == 0
