@@ -35,12 +35,16 @@ struct Resources {
 inline const pid_t home_process = getpid();
 inline int threads_here(int threads) { return getpid() == home_process ? threads : 1; }
 
-// Work that was left behind; the interpreter must not end before it.
+// Work that was left behind. The interpreter must not end before it; who does not want to wait interrupts once more.
 inline std::atomic<int> left_behind = 0;
 inline void wait_for_left_behind() {
   if (getpid() != home_process) return;
-  py::gil_scoped_release release;
-  while (left_behind > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  constexpr int interrupted = 130;  // as shells have it
+  while (left_behind > 0) {
+    if (PyErr_CheckSignals() != 0) _exit(interrupted);
+    py::gil_scoped_release release;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 // What the work tells, and where it is told to stop.

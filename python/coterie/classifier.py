@@ -200,31 +200,46 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """Checks and casts the data, and learns what the estimator needs to know of it."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        vars(self).pop("model_", None)  # a fit that fails leaves none
         self._from_file = False
         rows, task, matrices = self._take(X, tasks, reset=True)
         label_name = y.name if isinstance(getattr(y, "name", None), str) else ""
         y = column_or_1d(y, warn=True)
         check_consistent_length(rows, y)
         check_classification_targets(y)
-        codes, names, self.classes_ = _data.coded(y, "label")
+        codes, self._class_names, self.classes_ = _data.coded(y, "label")
         weight = self._row_weights(rows, codes, sample_weight)
-        coded_task = None if task is None else _data.coded(task, "task")[:2]
-        self._class_names = names
         self._has_tasks = task is not None
-        kept = np.ones(len(rows), dtype=bool) if weight is None else weight > 0
-        if not kept.all():
-            if matrices:
-                raise ValueError("sample_weight has zeros; leave these rows and columns out of precomputed kernels.")
-            rows, codes, weight = rows[kept], codes[kept], None if weight is None else weight[kept]
-            coded_task = None if coded_task is None else (coded_task[0][kept], coded_task[1])
-        if weight is not None and (weight == 1).all():
-            weight = None
         task_name = self.task_column if isinstance(self.task_column, str) else ""
         if isinstance(self.task_column, (int, np.integer)) and hasattr(self, "feature_names_in_"):
             task_name = str(self.feature_names_in_[self.task_column])
+        casting = self._casting(len(self._class_names))
+        labels = (codes, self._class_names)
+        return self._dataset(rows, self._feature_names(), labels, task, weight, casting, matrices, (label_name, task_name)), matrices
+
+    def _dataset(
+        self,
+        rows: np.ndarray,
+        features: list[str] | None,
+        labels: tuple[np.ndarray, list[str]],
+        task: np.ndarray | None,
+        weight: np.ndarray | None,
+        casting: str,
+        matrices: dict[str, np.ndarray],
+        columns: tuple[str, str] = ("", ""),
+    ) -> _core.Dataset:
+        """Tasks of labelled rows, without those of weight zero."""
+        coded_task = None if task is None else _data.coded(task, "task")[:2]
+        if weight is not None and not (weight > 0).all():
+            if matrices:
+                raise ValueError("sample_weight has zeros; leave these rows and columns out of precomputed kernels.")
+            kept = weight > 0
+            rows, labels, weight = rows[kept], (labels[0][kept], labels[1]), weight[kept]
+            coded_task = None if coded_task is None else (coded_task[0][kept], coded_task[1])
+        if weight is not None and (weight == 1).all():
+            weight = None
         with plain_errors():
-            taken = _data.make_rows(rows, self._feature_names(), (codes, names), coded_task, (label_name, task_name))
-            return _core.Dataset(taken, self._casting(len(names)), weight), matrices
+            return _core.Dataset(_data.make_rows(rows, features, labels, coded_task, columns), casting, weight)
 
     def _casting(self, classes: int) -> str:
         known = {"ovo": "one-vs-one", "ovr": "one-vs-rest"}
@@ -263,7 +278,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
 
     def _new_rows(self, X: Any, tasks: Any, y: Any = None) -> tuple[_core.Rows, dict[str, np.ndarray], int]:
         """Rows to predict."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         rows, task, matrices = self._take(X, tasks, reset=False)
         if task is not None and not self._has_tasks:
             raise ValueError("tasks are given, but the model was fitted without; leave them out.")
@@ -473,7 +488,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         K : ndarray of shape (n_samples, m_samples)
             The mix of the base kernels, by the weights of the task.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         weights = self.kernel_weights_
         if task is None:
             mix = weights.mean(axis=0)
@@ -495,19 +510,19 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     @property
     def tasks_(self) -> np.ndarray:
         """Names of the tasks, in the order of `kernel_weights_`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         return np.array([task["name"] for task in self.model_.tasks], dtype=object)
 
     @property
     def kernel_names_(self) -> list[str]:
         """Names of the base kernels, in the order of `kernel_weights_`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         return list(self.model_.kernels)
 
     @property
     def kernel_weights_(self) -> np.ndarray:
         """Weights of the base kernels in every task, of shape (n_tasks, n_kernels)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         if self.model_.is_linear:
             raise AttributeError(f"the method {self.method!r} has no kernel weights; see coef_.")
         return self.model_.weights
@@ -515,7 +530,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the scaled features in every task, of linear methods."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         if not self.model_.is_linear:
             raise AttributeError(f"the method {self.method!r} has no weights of features; see kernel_weights_.")
         return self.model_.weights
@@ -523,25 +538,25 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     @property
     def intercept_(self) -> np.ndarray:
         """What is added to the decision values of every task."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         return np.array([task["bias"] for task in self.model_.tasks])
 
     @property
     def n_support_(self) -> np.ndarray:
         """Support vectors of every task."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         return np.array([task["support"] for task in self.model_.tasks])
 
     @property
     def groups_(self) -> list[list[str]]:
         """Names of tasks that share a kernel exactly, the largest group first."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         return [list(group) for group in self.model_.groups]
 
     @property
     def certificate_(self) -> Certificate:
         """How far the answer can be from the optimum; after `extend`, of the tasks added last."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         proof = dict(self.model_.extensions[-1] if self.model_.extensions else self.model_.certificate)
         proof.pop("base_tasks", None)
         proof.pop("tasks", None)
@@ -551,7 +566,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
 
     def _labelled(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[_core.Dataset, dict[str, np.ndarray]]:
         """Labelled rows for a model that is there, which they do not change."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         if y is None:
             raise ValueError("y is None; give the label of every row.")
         precomputed = self._is_precomputed()
@@ -563,22 +578,13 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             rows, task, matrices = self._take(X, tasks, reset=False)
         y = column_or_1d(y, warn=True)
         check_consistent_length(rows, y)
-        codes, names, distinct = _data.coded(y, "label")
+        codes, names, _ = _data.coded(y, "label")
         unknown = [name for name in names if name not in self._class_names]
         if unknown:
             raise ValueError(f"y has the label {unknown[0]!r}, which the model does not know. It knows: {', '.join(self._class_names[:10])}.")
         places = self._places(names)
         weight = self._row_weights(rows, places[codes], sample_weight)
-        coded_task = None if task is None else _data.coded(task, "task")[:2]
-        if weight is not None:
-            kept = weight > 0
-            rows, codes, weight = rows[kept], codes[kept], weight[kept]
-            coded_task = None if coded_task is None else (coded_task[0][kept], coded_task[1])
-            if (weight == 1).all():
-                weight = None
-        with plain_errors():
-            taken = _data.make_rows(rows, list(self.model_.features), (codes, names), coded_task)
-            return _core.Dataset(taken, self.model_.casting, weight), matrices
+        return self._dataset(rows, list(self.model_.features), (codes, names), task, weight, self.model_.casting, matrices), matrices
 
     def verify(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Verification:
         """Recompute the certificate from the training data, by separate code.
@@ -676,7 +682,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         path : str or path
             Where it goes; written whole or not at all.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         with plain_errors():
             self.model_.save(os.fspath(path))
 

@@ -134,7 +134,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str], task: Any = None) 
     task : str or int, default=None
         Of which task; models of several need one.
     """
-    check_is_fitted(estimator)
+    check_is_fitted(estimator, "model_")
     try:
         import onnx
         from onnx import helper

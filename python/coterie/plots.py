@@ -169,7 +169,7 @@ def plot_weight_plane(model: Any, x: Any = 0, y: Any = 1, ax: Any = None) -> Any
     ax : matplotlib.axes.Axes
         A point per task; tasks of a group share theirs.
     """
-    check_is_fitted(model)
+    check_is_fitted(model, "model_")
     names = model.kernel_names_
     across, up = _kernel_number(x, names), _kernel_number(y, names)
     ax = _axes(ax)
@@ -200,7 +200,7 @@ def plot_grid(search: Any, ax: Any = None) -> Any:
     ax : matplotlib.axes.Axes
         A heat map; a ring marks the choice.
     """
-    check_is_fitted(search)
+    check_is_fitted(search, "model_")
     results = search.cv_results_
     if "param_lam" not in results or "param_C" not in results:
         raise ValueError(f"the method {search.method!r} was not searched over C and lambda.")

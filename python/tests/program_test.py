@@ -107,6 +107,8 @@ def test_extensions_are_the_same(program, table, tmp_path):
     model.extend(new.drop(columns="label"), new["label"], lam=0.4, calibrate="platt").save(tmp_path / "python.h5")
     assert (tmp_path / "program.h5").read_bytes() == (tmp_path / "python.h5").read_bytes()
     np.testing.assert_array_equal(model.kernel_weights_[:3], before)
+    rows = table.drop(columns="label")
+    np.testing.assert_array_equal(load(tmp_path / "program.h5").predict_proba(rows), model.predict_proba(rows))
     assert list(model.tasks_)[-1] == "t3" and model.certificate_.converged
     assert model.verify(new.drop(columns="label"), new["label"]).holds
     assert model.verify(old.drop(columns="label"), old["label"]).holds

@@ -11,7 +11,6 @@ import joblib
 import numpy as np
 import pytest
 from conftest import planted
-from threadpoolctl import threadpool_info
 
 from coterie import CoterieClassifier, Note
 
@@ -90,6 +89,27 @@ def test_an_interrupt_returns_within_a_second(call, after):
     out, err, code = run(LONG.format(before=before, call=call))
     assert "interrupted" in out and "usable True" in out, (out, err)
     assert 0 <= float(out.split()[1]) < 1, out
+    assert code == 0, (code, err)
+
+
+DEAF = """
+    import numpy as np, sys, time, threading, os, signal
+    from coterie import CoterieClassifier
+    X = np.random.RandomState(0).randn(1800, 30)
+    struck = []
+    try:
+        {before}
+        CoterieClassifier(normalise="tail:4", kernels="gauss:1,2,3,4,5,6").fit(X, X[:, 0] > 0)  # long decompositions, which ask nobody
+    except KeyboardInterrupt:
+        print(time.monotonic() - struck[0], flush=True)
+        print(CoterieClassifier().fit(X[:60], X[:60, 0] > 0).score(X[:60], X[:60, 0] > 0) > 0.8, flush=True)
+"""
+
+
+def test_work_that_does_not_listen_is_left_behind():
+    before = textwrap.dedent(STRIKE.format(after=0.5)).strip().replace("\n", "\n        ")
+    out, err, code = run(DEAF.format(before=before))
+    assert out.split()[1:] == ["True"] and 0.3 < float(out.split()[0]) < 1, (out, err)
     assert code == 0, (code, err)
 
 
@@ -191,19 +211,39 @@ def test_forked_processes_work_after_a_fit():
         np.testing.assert_array_equal(a, b)
 
 
-def blas_threads():
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+BLAS = """
+    import numpy as np
+    from threadpoolctl import threadpool_info
+    from coterie import CoterieClassifier
 
+    def threads(*ignored):
+        counts.append([pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"])
 
-def test_blas_is_left_as_it_was():
-    np.ones((50, 50)) @ np.ones((50, 50))
-    before = blas_threads()
-    X, y, names = planted()
-    model = CoterieClassifier(n_jobs=2).fit(X, y, tasks=names)
-    model.predict(X, tasks=names)
-    with pytest.raises(ValueError):
+    counts = []
+    random = np.random.RandomState(0)
+    X = random.randn(800, 20)
+    y = random.rand(800) > 0.5
+    X @ X.T
+    threads()
+    model = CoterieClassifier(n_jobs=2, progress=threads).fit(X, y)
+    threads()
+    model.predict(X)
+    try:
         CoterieClassifier(kernels="chi2").fit(X, y)
-    assert blas_threads() == before
+    except ValueError:
+        threads()
+    try:
+        CoterieClassifier(progress=lambda state: 1 / 0).fit(X, y)
+    except ZeroDivisionError:
+        threads()
+    print(counts[0], [1] in counts[1:-3], counts[-3:])
+"""
+
+
+def test_blas_is_left_as_it_was(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    out, err, code = run(BLAS)
+    assert code == 0 and out.split("\n")[0] == "[2] True [[2], [2], [2]]", (out, err)
 
 
 def test_the_number_of_threads_changes_no_bit():

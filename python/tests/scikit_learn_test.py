@@ -1,15 +1,18 @@
 """A column of tasks through what scikit-learn does with estimators: the answers are those of direct calls."""
 
 import pickle
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+import sklearn.utils.validation
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -280,3 +283,37 @@ def test_wide_integer_types(frame):
     numbers = (table.drop(columns="site") * 10).round().astype("int16")
     wide = CoterieClassifier().fit(numbers, y, tasks=table["site"])
     assert wide.predict(pd.DataFrame(numbers, dtype="int64"), tasks=table["site"]).shape == y.shape
+
+
+def test_a_fit_that_fails_leaves_no_model(tasks):
+    X, y, names = tasks
+    model = CoterieClassifier().fit(X, y, tasks=names)
+    with pytest.raises(ValueError):
+        model.fit(X[:, :3], np.ones(len(y)), tasks=names)
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :3], tasks=names)
+
+
+def test_newer_versions_of_scikit_learn(frame, monkeypatch):
+    """From 1.6 on there is a function for what estimators had as methods, and tags are objects: played here."""
+    table, y = frame
+    expected = CoterieClassifier(task_column="site").fit(table, y).decision_function(table)
+    plain = CoterieClassifier().fit(table.drop(columns="site"), y).decision_function(table.drop(columns="site"))
+    calls = []
+
+    def validate_data(estimator, X, reset=True, skip_check_array=False, **how):
+        calls.append(skip_check_array)
+        if skip_check_array:
+            BaseEstimator._check_feature_names(estimator, X, reset=reset)
+            BaseEstimator._check_n_features(estimator, X, reset=reset)
+            return X
+        return BaseEstimator._validate_data(estimator, X, reset=reset, **how)
+
+    monkeypatch.setattr(sklearn.utils.validation, "validate_data", validate_data, raising=False)
+    monkeypatch.setattr(BaseEstimator, "__sklearn_tags__", lambda self: SimpleNamespace(input_tags=SimpleNamespace(pairwise=None)), raising=False)
+    np.testing.assert_array_equal(CoterieClassifier(task_column="site").fit(table, y).decision_function(table), expected)
+    assert calls == [True, True]
+    np.testing.assert_array_equal(CoterieClassifier().fit(table.drop(columns="site"), y).decision_function(table.drop(columns="site")), plain)
+    assert calls == [True, True, False, False]
+    assert CoterieClassifier(kernels="precomputed").__sklearn_tags__().input_tags.pairwise is True
+    assert CoterieClassifier().__sklearn_tags__().input_tags.pairwise is False
