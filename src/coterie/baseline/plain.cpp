@@ -36,6 +36,7 @@ Dataset pool_tasks(const Dataset& data) {
   all.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
   Dataset pooled;
   pooled.X = data.X;
+  pooled.weight = data.weight;
   pooled.features = data.features;
   pooled.tasks = {std::move(all)};
   return pooled;

@@ -162,6 +162,17 @@ void name_tasks(Dataset& data) {
   }
 }
 
+void check_weights(const Dataset& data) {
+  if (data.weight.size() == 0) return;
+  if (data.weight.size() != data.X.rows())
+    throw InputError(fmt::format("{} rows but {} weights; give one weight per row.", data.X.rows(),
+                                 data.weight.size()));
+  for (Index i = 0; i < data.weight.size(); ++i)
+    if (!(data.weight[i] > 0) || !std::isfinite(data.weight[i]))
+      throw InputError(fmt::format("row {} has the weight {}; a weight must be a number > 0.",
+                                   i + 1, data.weight[i]));
+}
+
 void check_task(const Task& task, Index rows) {
   if (task.y.size() != task.size()) {
     throw InputError(fmt::format("task '{}' has {} rows but {} labels; give one label per row.",
@@ -203,8 +214,8 @@ bool Task::operator==(const Task& other) const {
 }
 
 bool Dataset::operator==(const Dataset& other) const {
-  return same(X, other.X) && features == other.features && tasks == other.tasks &&
-         classes == other.classes && casting == other.casting;
+  return same(X, other.X) && same(weight, other.weight) && features == other.features &&
+         tasks == other.tasks && classes == other.classes && casting == other.casting;
 }
 
 std::string to_string(Casting casting) {
@@ -308,6 +319,7 @@ void check_dataset(const Dataset& data) {
     }
     check_task(task, data.X.rows());
   }
+  check_weights(data);
   if (data.X.allFinite()) return;
   for (Index i = 0; i < data.X.rows(); ++i) {
     for (Index j = 0; j < data.X.cols(); ++j) {

@@ -54,6 +54,8 @@ struct Dataset {
           const std::vector<std::string>& task_of_row = {}, Casting into = Casting::binary);
 
   Matrix X;
+  // Per row of X, > 0: what an error there costs beside others, a factor of C. Empty: all the same. Nothing but costs depends on it.
+  Vector weight;
   std::vector<std::string> features;
   std::vector<Task> tasks;
   std::vector<std::string> classes;  // behind one_vs_one and one_vs_rest; empty for binary

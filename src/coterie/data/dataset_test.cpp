@@ -202,6 +202,11 @@ TEST(CheckDataset, ErrorsNameTheTask) {
             "the data has no tasks; there is nothing to learn.");
   EXPECT_EQ(broken([](Dataset& d) { d.features.clear(); }),
             "1 columns but 0 names of features; give one name per column.");
+  EXPECT_EQ(broken([](Dataset& d) { d.weight = Vector::Ones(3); }), "no error");
+  EXPECT_EQ(broken([](Dataset& d) { d.weight = Vector::Ones(2); }),
+            "3 rows but 2 weights; give one weight per row.");
+  EXPECT_EQ(broken([](Dataset& d) { d.weight = Vector::LinSpaced(3, 2, 0); }),
+            "row 3 has the weight 0; a weight must be a number > 0.");
   EXPECT_EQ(broken([](Dataset& d) { d.X.resize(3, 0); }),
             "the data has no features; there is nothing to learn from.");
   EXPECT_EQ(message_of([] { check_dataset({}); }),
@@ -251,6 +256,8 @@ TEST(Fingerprint, ChangesWithEveryPart) {
   EXPECT_TRUE(changed([](Dataset& d) { d.tasks[0].y = -d.tasks[0].y; }));
   EXPECT_TRUE(changed([](Dataset& d) { d.tasks.push_back(d.tasks[0]); }));
   EXPECT_TRUE(changed([](Dataset& d) { d.casting = Casting::one_vs_one; }));
+  EXPECT_TRUE(changed([](Dataset& d) { d.weight = Vector::Ones(3); }));
+  EXPECT_TRUE(changed([](Dataset& d) { d.weight = Vector::LinSpaced(3, 1, 2); }));
 }
 
 TEST(Description, CountsRowsOfTasksAndClassesAndThoseThatAreThereTwice) {

@@ -57,6 +57,7 @@ std::string fingerprint(const Dataset& data) {
   }
   hash.add(data.classes);
   hash.add(static_cast<Index>(data.casting));
+  for (const double weight : data.weight) hash.add(weight);
   return fmt::format("{:016x}", hash.value());
 }
 

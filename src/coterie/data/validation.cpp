@@ -67,6 +67,10 @@ Validated with_validation(const Dataset& data, const Samples& rows) {
   Validated out{data, {}};
   out.data.X.conservativeResize(data.X.rows() + rows.X.rows(), Eigen::NoChange);
   out.data.X.bottomRows(rows.X.rows()) = rows.X;
+  if (data.weight.size() > 0) {
+    out.data.weight.conservativeResize(out.data.X.rows());
+    out.data.weight.tail(rows.X.rows()).setOnes();
+  }
   for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     Task& task = out.data.tasks[t];
     const Index own = task.size();

@@ -181,5 +181,85 @@ TEST(MemoryPlan, RefusesWhatCannotFitAndSaysWhatItNeeds) {
   }
 }
 
+// A row of weight k costs what k rows alike would.
+TEST(Weights, AreWorthRowsRepeated) {
+  for (std::uint64_t seed = 1; seed <= 2 * kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Dataset weighted = many_samples(seed, 40);
+    Settings settings = settings_of(seed);
+    settings.class_weight = ClassWeight::none;  // counts rows
+    settings.normalise = Normalisation::cosine();
+    settings.tolerance = 1e-6;
+    weighted.weight = Vector::Ones(weighted.X.rows());
+    Dataset repeated = weighted;
+    repeated.weight.resize(0);
+    for (std::size_t t = 0; t < weighted.tasks.size(); ++t) {
+      const Task& task = weighted.tasks[t];
+      Task& more = repeated.tasks[t];
+      std::vector<double> y(more.y.begin(), more.y.end());
+      for (Index i = 0; i < task.size(); ++i) {
+        const auto row = task.rows[static_cast<std::size_t>(i)];
+        weighted.weight[row] = std::floor(random.uniform(1, 4));
+        for (double k = 1; k < weighted.weight[row]; ++k) {
+          more.rows.push_back(row);
+          y.push_back(task.y[i]);
+        }
+      }
+      more.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
+    }
+    const auto fit_of = [&](const Dataset& data) {
+      return fit_prepared(prepare(data, settings, {}, 1), settings, 1).fit;
+    };
+    const Fit by_weight = fit_of(weighted), by_rows = fit_of(repeated);
+    EXPECT_EQ(by_weight.status, Status::converged);
+    EXPECT_EQ(by_rows.status, Status::converged);
+    if (settings.lambda.relative) continue;  // of a lambda_max that each has found by itself
+    EXPECT_GE(by_weight.primal, by_rows.dual - by_rows.bound * by_rows.primal);
+    EXPECT_GE(by_rows.primal, by_weight.dual - by_weight.bound * by_weight.primal);
+  }
+}
+
+TEST(Weights, AreCheckedWithTheDataThatTheyBelongTo) {
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    Dataset data = many_samples(seed, 40);
+    const Settings settings = settings_of(seed);
+    Random random(seed);
+    data.weight.resize(data.X.rows());
+    for (double& weight : data.weight) weight = std::exp(random.uniform(-1, 1));
+    const Prepared prepared = prepare(data, settings, {}, 1);
+    const Model model = make_model(prepared, settings, fit_prepared(prepared, settings, 1), "");
+    EXPECT_EQ(verify_training(model, data).findings, std::vector<std::string>{});
+    data.weight.resize(0);
+    refused += !verify_training(model, data).holds();
+  }
+  // Where no sample is on the wrong side of its margin, no C matters, nor any weight.
+  EXPECT_GT(refused, kSeeds / 2);
+}
+
+TEST(Weights, AreRefusedWhereTheyMeanNothing) {
+  Dataset data = many_samples(1, 20);
+  data.weight = Vector::Ones(data.X.rows());
+  const auto message = [&](const Settings& settings) -> std::string {
+    try {
+      prepare_method(data, settings, {}, 1);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({}), "no error");
+  EXPECT_EQ(message({.method = "pooled"}), "no error");
+  EXPECT_EQ(message({.method = "cmtl"}),
+            "`sample_weight`: the method cmtl has no weights of rows.");
+  EXPECT_EQ(message({.method = "groups"}),
+            "`sample_weight`: the method groups has no weights of rows.");
+  EXPECT_EQ(message({.kernels = "linear gauss:1@pooled"}),
+            "`sample_weight`: kernels on scores of other models (@pooled, @others, @group) have no "
+            "weights of rows.");
+}
+
 }  // namespace
 }  // namespace coterie

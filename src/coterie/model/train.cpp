@@ -55,9 +55,11 @@ std::vector<Vector> sample_costs(const Dataset& data, const Settings& settings,
                                  const Extras& extras) {
   const Vector task_C = task_costs(data, settings, extras);
   std::vector<Vector> costs;
-  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+  for (std::size_t t = 0; t < data.tasks.size(); ++t) {
     costs.push_back(sample_costs(data.tasks[t].y, task_C[static_cast<Index>(t)],
                                  settings.class_weight == ClassWeight::balanced));
+    if (data.weight.size() > 0) costs.back().array() *= data.weight(data.tasks[t].rows).array();
+  }
   return costs;
 }
 

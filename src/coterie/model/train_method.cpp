@@ -24,6 +24,19 @@ void check_extras(const Method& method, const Extras& extras) {
         fmt::format("`task_C`: tasks of the method {} have no C of their own.", method.name));
 }
 
+// Weights of rows are factors of C, which not every method has; models of a first stage are fitted without them.
+void check_weights(const Dataset& data, const Settings& settings) {
+  if (data.weight.size() == 0) return;
+  const Method& method = *settings.method;
+  if (method.is_linear() || method.search_groups)
+    throw InputError(
+        fmt::format("`sample_weight`: the method {} has no weights of rows.", method.name));
+  if (!score_blocks(settings.kernels.list(), data.features).empty())
+    throw InputError(
+        "`sample_weight`: kernels on scores of other models (@pooled, @others, @group) have no "
+        "weights of rows.");
+}
+
 LinearProblem linear_problem(const Dataset& data, const Matrix& X, const std::vector<Index>& rows,
                              const Settings& settings, const Vector& X_error = {}) {
   std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), -1);  // of a row in X
@@ -268,6 +281,7 @@ MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& 
   validate(settings);
   const Method& method = *settings.method;
   check_extras(method, extras);
+  check_weights(data, settings);
   if (method.is_linear()) return prepare_linear(std::move(data), settings, extras, threads);
   if (!method.joint && settings.norm != 1)
     throw InputError(fmt::format("`norm`: the method {} has norm 1 only.", method.name));

@@ -231,8 +231,8 @@ Verification verify_main(const Model& extended, const Dataset& data,
 
   Sums sums;
   for (std::size_t t = 0; t < T; ++t)
-    sums.add(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed, parts}, 0,
-                            check, one_done),
+    sums.add(recompute_task(model, model.tasks[t], data.tasks[t],
+                            {X, exact, precomputed, data.weight, parts}, 0, check, one_done),
              model.tasks[t], stated, check);
 
   const TaskGraph graph = stated_graph(stated, T);
@@ -270,7 +270,8 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   Sums sums;
   for (std::size_t u = 0; u < data.tasks.size(); ++u) {
     const TaskModel& task = model.tasks[static_cast<std::size_t>(old) + u];
-    sums.add(recompute_task(model, task, data.tasks[u], {X, exact, {}}, first_row, check, one_done),
+    sums.add(recompute_task(model, task, data.tasks[u], {X, exact, {}, data.weight}, first_row,
+                            check, one_done),
              task, proof, check);
   }
 

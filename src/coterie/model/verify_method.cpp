@@ -83,8 +83,8 @@ Verification verify_shared(const Model& extended, const Dataset& data,
   std::vector<long double> g;
   StatedObjectives objectives;
   for (std::size_t t = 0; t < T; ++t) {
-    values.push_back(recompute_task(model, model.tasks[t], data.tasks[t], {X, exact, precomputed},
-                                    0, check, one_done));
+    values.push_back(recompute_task(model, model.tasks[t], data.tasks[t],
+                                    {X, exact, precomputed, data.weight}, 0, check, one_done));
     g.push_back(values.back().primal);
     objectives.add(model.tasks[t], g.back(), values.back().primal_error, model.certificate(),
                    check);

@@ -210,20 +210,26 @@ namespace {
 // C_i of a sample.
 class Costs {
  public:
-  Costs(const Model& model, const TaskModel& task, const Task& samples)
-      : C_(task.C), balanced_(model.settings.class_weight == ClassWeight::balanced), y_(samples.y) {
+  Costs(const Model& model, const TaskModel& task, const Task& samples, const Vector& weight)
+      : C_(task.C),
+        balanced_(model.settings.class_weight == ClassWeight::balanced),
+        y_(samples.y),
+        rows_(samples.rows),
+        weight_(weight) {
     for (const double y : y_) positive_ += y > 0 ? 1 : 0;
   }
   double operator()(Index i) const {
-    if (!balanced_) return C_;
     const double n = static_cast<double>(y_.size());
-    return C_ * (n / (2 * (y_[i] > 0 ? positive_ : n - positive_)));
+    const double cost = balanced_ ? C_ * (n / (2 * (y_[i] > 0 ? positive_ : n - positive_))) : C_;
+    return weight_.size() > 0 ? cost * weight_[rows_[static_cast<std::size_t>(i)]] : cost;
   }
 
  private:
   double C_;
   bool balanced_;
   const Vector& y_;
+  const std::vector<Index>& rows_;
+  const Vector& weight_;
   double positive_ = 0;
 };
 
@@ -341,7 +347,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   const KernelExpansion& own = task.expansion();
   const std::size_t M = model.kernels.size();
   const Index n = samples.size();
-  const Costs cost(model, task, samples);
+  const Costs cost(model, task, samples, kernels.weight);
   const double outside = check_weights(task, model.settings.norm, check);
   const Alphas alphas = check_alphas(model, task, samples, kernels.X, first_row, cost, check);
   const Sizes sizes = sizes_of(model, task, samples, kernels, check);

@@ -44,6 +44,7 @@ struct CheckedKernels {  // of the samples that are checked
   const Matrix& X;
   const ExactKernels& exact;
   const PrecomputedMatrices& precomputed;
+  const Vector& weight;  // of Dataset
   const SampleParts* parts = nullptr;
 
   double roundings(Index m) const { return exact.roundings(m) + (parts ? 1 : 0); }

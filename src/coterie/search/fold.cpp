@@ -15,6 +15,7 @@ namespace {
 // The tasks with only the samples listed, without features.
 Dataset tasks_only(const Dataset& data, const std::vector<std::vector<Index>>& kept) {
   Dataset out;
+  out.weight = data.weight;
   out.features = data.features;
   out.classes = data.classes;
   out.casting = data.casting;
