@@ -175,9 +175,9 @@ def test_files_that_are_not_named_as_outputs(inputs, command, file, says):
 
 
 @pytest.mark.parametrize("command, says", [
-    ("select d.csv -o s.csv --table ./s.csv", "two outputs would go to ./s.csv; --output, --table and --picture need names of their own."),
+    ("select d.csv -o s.csv --table ./s.csv", "two outputs would go to ./s.csv; --output, --table, --picture and --page need names of their own."),
     ("select d.csv -o s.h5 --table link.csv --picture s.svg", "two outputs would go to "),
-    ("path d.csv -o p --groups 1 --model p/path.csv", "two outputs would go to p/path.csv; the files of --output and --model need names of their own."),
+    ("path d.csv -o p --groups 1 --model p/path.csv", "two outputs would go to p/path.csv; the files of --output, --model and --page need names of their own."),
     ("path d.csv -o p --groups 1 --model p/journal", "two outputs would go to p/journal"),
     ("data generate -o s.groups.csv", None),
 ])
