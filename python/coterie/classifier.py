@@ -200,7 +200,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """Checks and casts the data, and learns what the estimator needs to know of it."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        vars(self).pop("model_", None)  # a fit that fails leaves none
+        self.__dict__.pop("model_", None)  # a fit that fails leaves none
         self._from_file = False
         rows, task, matrices = self._take(X, tasks, reset=True)
         label_name = y.name if isinstance(getattr(y, "name", None), str) else ""
