@@ -199,6 +199,31 @@ def test_every_method_fits_predicts_and_is_checked(method, tmp_path):
     np.testing.assert_array_equal(coterie.load(tmp_path / "model.h5").decision_function(X, tasks=NAMES), model.decision_function(X, tasks=NAMES))
 
 
+@pytest.mark.parametrize("method", [method.name for method in coterie.methods()])
+def test_weights_of_rows_with_every_method(method):
+    """They are costs, which verify recomputes, or they are refused."""
+    weight = np.random.RandomState(1).uniform(0.2, 3, len(Y))
+    model = CoterieClassifier(method=method, lam="0.1max")
+    if method == "groups" or next(one.linear for one in coterie.methods() if one.name == method):
+        with pytest.raises(ValueError, match=f"sample_weight: the method {method} has no weights of rows"):
+            model.fit(X, Y, tasks=NAMES, sample_weight=weight)
+        return
+    model.fit(X, Y, tasks=NAMES, sample_weight=weight)
+    assert model.verify(X, Y, tasks=NAMES, sample_weight=weight).holds
+    assert model.certificate_.objective != CoterieClassifier(method=method, lam="0.1max").fit(X, Y, tasks=NAMES).certificate_.objective
+    with pytest.raises(ValueError, match="not the training data"):
+        model.verify(X, Y, tasks=NAMES)
+
+
+def test_weights_of_rows_in_a_search():
+    weight = np.random.RandomState(1).uniform(0.2, 3, len(Y))
+    search = CoterieClassifierCV(C=[0.1, 1], lam=["0.1max"], cv=3).fit(X, Y, tasks=NAMES, sample_weight=weight)
+    same = CoterieClassifier(C=search.best_params_["C"]).fit(X, Y, tasks=NAMES, sample_weight=weight)
+    np.testing.assert_array_equal(search.kernel_weights_, same.kernel_weights_)
+    plain = CoterieClassifierCV(C=[0.1, 1], lam=["0.1max"], cv=3).fit(X, Y, tasks=NAMES)
+    assert any((a != b).any() for a, b in zip(search.cv_results_["cells"], plain.cv_results_["cells"]))
+
+
 def test_evaluate():
     model = CoterieClassifier(calibrate="platt").fit(X, Y, tasks=NAMES)
     found = model.evaluate(X, Y, tasks=NAMES)
