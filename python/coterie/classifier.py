@@ -178,6 +178,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         matrices = _data.matrices_of(X, columns=columns, count=count)
         if reset:
             self._matrices = len(matrices)
+            self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = matrices[0].shape[1]
         rows = np.arange(1.0, len(matrices[0]) + 1).reshape(-1, 1)
         values = None if tasks is None else _data.task_values(tasks, len(rows))

@@ -162,6 +162,17 @@ def test_precomputed_kernels_equal_those_of_features():
     np.testing.assert_array_equal(stacked.decision_function(np.stack(cross), tasks=NAMES[test]), given.decision_function(cross, tasks=NAMES[test]))
 
 
+def test_a_search_slices_precomputed_kernels():
+    how = {"C": [0.3, 3], "lam": ["0.3max", "1max"], "cv": 4, "tol": 1e-8}
+    given = CoterieClassifierCV(kernels="precomputed", **how).fit(grams(X, X), Y, tasks=NAMES)
+    by_features = CoterieClassifierCV(kernels="linear:raw gauss:1,3", **how).fit(X, Y, tasks=NAMES)
+    np.testing.assert_allclose(given.cv_results_["mean_test_score"], by_features.cv_results_["mean_test_score"], atol=0.01)
+    said = given.predict(grams(X, X), tasks=NAMES)
+    assert np.mean(said == by_features.predict(X, tasks=NAMES)) > 0.98
+    path = coterie.path(grams(X, X), Y, tasks=NAMES, kernels="precomputed", C=2)
+    assert path.kernels == ["precomputed:K1:raw", "precomputed:K2:raw", "precomputed:K3:raw"] and (path.gap < 1e-4).all()
+
+
 def test_one_precomputed_kernel_is_sliced_by_scikit_learn():
     y = X[:, 0] + 0.3 * X[:, 1] > 0
     K = grams(X, X)[0]
