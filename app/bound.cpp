@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "command.hpp"
-#include "coterie/front/files.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/report/score_plot.hpp"
 #include "messages.hpp"
@@ -189,7 +188,7 @@ int run_bound(const BoundOptions& options) {
   check_extra_output(options.svg_path, "--svg", {".svg"}, inputs);
   set_stage(Stage::reading_only);
   Stopwatch watch;
-  const Model model = load(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   Monitor monitor(options.output.quiet);
   const Bound found = compute_bound(options, model, monitor);
   monitor.clear();
@@ -209,27 +208,17 @@ int run_bound(const BoundOptions& options) {
 
 void add_bound(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<BoundOptions>();
-  CLI::App& command = add_command(
-      program, "bound",
-      "What a model is guaranteed on new data, from its training data alone: the published bound, "
-      "which fails, and corrected ones (docs/bound.md). Pooled error: that of all samples of all "
-      "tasks together",
-      "coterie bound model.h5 digits", options, run_bound, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
-      ->required()
-      ->type_name("");
+  CLI::App& command =
+      add_command(program, "bound",
+                  "Bound a model's error on new data, from its training data alone (docs/bound.md)",
+                  "coterie bound model.h5 digits", options, run_bound, chosen);
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
   add_settings(command, options->settings);
   command.add_option("--svg", options->svg_path, "a picture of the figures (default: none)")
       ->type_name("FILE");
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "where the matrix of a precomputed kernel is now; once per kernel (default: "
-                  "where it was)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kWhereItIsNow);
   add_threads(command, options->threads);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -24,6 +24,7 @@ void add_methods(CLI::App& program, Action& chosen);
 void add_stats(CLI::App& program, Action& chosen);
 void add_inspect(CLI::App& program, Action& chosen);
 void add_verify(CLI::App& program, Action& chosen);
+void add_page(CLI::App& program, Action& chosen);
 void add_experiment(CLI::App& program, Action& chosen);
 void add_demo(CLI::App& program, Action& chosen);
 void add_data(CLI::App& program, Action& chosen);  // the five below

@@ -192,7 +192,7 @@ void add_data_generate(CLI::App& data, Action& chosen) {
   PlantedSettings& groups = options->groups;
   PlantedWeightsSettings& weights = options->weights;
   CLI::App& command = add_command(
-      data, "generate", "Make tasks with planted structure; the true groups go to STEM.groups.csv",
+      data, "generate", "Make tasks with known groups, which go to STEM.groups.csv",
       "coterie data generate -o planted.csv --tasks 12 --groups 3 --seed 7\n  coterie data "
       "generate -o planes.csv --structure subspaces --tasks 20 --samples 100",
       options, run_generate, chosen);

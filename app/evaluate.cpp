@@ -5,7 +5,6 @@
 
 #include "calibration.hpp"
 #include "command.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/prediction.hpp"
 #include "options.hpp"
@@ -128,7 +127,7 @@ void print_evaluation(const Model& model, const Evaluation& result, bool reliabi
 
 int run_evaluate(const EvaluateOptions& options) {
   const NewTask new_task = new_task_of(options.new_task);
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   if (options.reliability) require_calibration(model, options.model_path, "--reliability");
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
@@ -156,23 +155,16 @@ void add_evaluate(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<EvaluateOptions>();
   CLI::App& command =
       add_command(program, "evaluate",
-                  "Accuracy, AUC and log loss per task on labelled rows; confusion of classes",
+                  "Measure accuracy, AUC and log loss per task on labelled rows, and which classes "
+                  "are confused",
                   "coterie evaluate model.h5 test.csv", options, run_evaluate, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel, new rows x training rows; once per kernel "
-                  "(default: none)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kOfNewRows);
   command.add_flag("--reliability", options->reliability,
-                   "calibrated models: predicted and observed frequencies, by probability; of the "
-                   "positive label, or of every class (default: off; always in --json)");
+                   "models with probabilities: how often each probability came true, for the "
+                   "positive label or every class (default: off; always in --json)");
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

@@ -7,17 +7,19 @@
 #include <filesystem>
 
 #include "command.hpp"
+#include "comparison_json.hpp"
 #include "coterie/experiment/figure.hpp"
 #include "coterie/experiment/readings.hpp"
 #include "coterie/experiment/tables.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/table.hpp"
-#include "coterie/report/weight_plane.hpp"
+#include "coterie/page/page.hpp"
+#include "coterie/report/study.hpp"
 #include "messages.hpp"
 #include "options.hpp"
+#include "page_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "study_output.hpp"
 #include "text.hpp"
 
 namespace coterie::app {
@@ -25,8 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kStudyAlpha = 0.05;
+
 struct ExperimentOptions {
-  std::string plan, folder, data, only;
+  std::string plan, folder, data, only, page_path;
   bool quick = false, dry_run = false, tables_only = false;
   std::optional<std::string> memory;
   int threads = 0;
@@ -62,7 +66,11 @@ Samples read_planned(const ExperimentOptions& options, const fs::path& folder,
   data.drop = fmt::format("{}", fmt::join(dataset.drop, ","));
   ReadRule rule;
   rule.memory = memory_of_table(options.memory);
-  return read_data(data, rule);
+  try {
+    return read_data(data, rule);
+  } catch (const InputError& error) {  // whose settings are keys of the plan, not options
+    throw InputError(replace_all(error.what(), "`", "'"));
+  }
 }
 
 void make_folder(const std::string& folder) {
@@ -96,6 +104,7 @@ void print_outcome(const ExperimentOptions& options, const Experiment& experimen
                markdown_table(experiment), readings_text(experiment), experiment.done(),
                plural(std::ssize(experiment.cells), "cell"), experiment.earlier,
                seconds_text(seconds), options.folder);
+    if (!options.page_path.empty()) fmt::print("page: {}\n", options.page_path);
     return;
   }
   Json results = Json::array();
@@ -143,8 +152,9 @@ ExperimentRun run_of_study(const ExperimentOptions& options, const Plan& plan, M
       set_stage_kept(fmt::format("stopped: finished cells are kept in {}. Go on with the same "
                                  "command.\n",
                                  options.folder),
-                     exit_short);
+                     exit_short, {});
     }
+    if (done > 0) note_kept();
     return monitor.share(done, all, "cells");
   };
   if (options.tables_only) run.progress = [](Index, Index) { return false; };
@@ -165,25 +175,27 @@ bool draw_figures(const ExperimentOptions& options, const Plan& plan, Monitor& m
     stopped = stopped || !monitor.share(done, all, "figures");
     return !stopped;
   };
-  for (const Figure& figure : run_figures(plan, run)) {
-    WeightPlane plane{
-        .title = figure.name,
-        .remark = fmt::format("{}; a colour for tasks that share a kernel", figure.chosen),
-        .x_name = figure.kernels[0],
-        .y_name = figure.kernels[1],
-        .tasks = figure.tasks,
-        .weights = figure.theta,
-        .groups = figure.groups};
-    std::string table = fmt::format("task,group,{},{}\n", csv_field(figure.kernels[0]),
-                                    csv_field(figure.kernels[1]));
-    for (std::size_t g = 0; g < figure.groups.size(); ++g)
-      for (const Index t : figure.groups[g])
-        table += fmt::format("{},{},{},{}\n", csv_field(figure.tasks[static_cast<std::size_t>(t)]),
-                             g + 1, figure.theta(t, 0), figure.theta(t, 1));
-    write_file_atomically(options.folder + "/" + figure.file + ".svg", as_svg(plane));
-    write_file_atomically(options.folder + "/" + figure.file + ".csv", table);
-  }
+  for (const Figure& figure : run_figures(plan, run))
+    for (const ReportFile& file : figure_files(figure))
+      write_file_atomically(options.folder + "/" + file.name, file.text);
   return !stopped;
+}
+
+// Writes, or removes what an earlier run wrote where there is nothing now.
+void put_file(const std::string& path, const std::string& text) {
+  if (!text.empty()) return write_file_atomically(path, text);
+  std::error_code none;
+  fs::remove(path, none);
+}
+
+// What there is beside the tables: statistics, pictures, and one page with all of it.
+void write_study(const ExperimentOptions& options, const Experiment& experiment) {
+  const std::vector<StudyBlock> blocks = study_statistics(experiment, kStudyAlpha);
+  const std::string plan = fs::path(options.plan).filename().string();
+  for (const ReportFile& file : study_files(experiment, blocks, plan))
+    put_file(options.folder + "/" + file.name, file.text);
+  put_file(options.folder + "/statistics.json",
+           json_study(experiment, blocks, kStudyAlpha).dump(2) + "\n");
 }
 
 int run_study(const ExperimentOptions& options) {
@@ -192,6 +204,7 @@ int run_study(const ExperimentOptions& options) {
     throw InputError(
         fmt::format("--only is '{}', which no cell has in its name; see --dry-run.", options.only));
   if (options.dry_run) return list_cells(options, plan);
+  check_page_output(options.page_path, "--page", {options.plan});
   make_folder(options.folder);
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
@@ -201,8 +214,13 @@ int run_study(const ExperimentOptions& options) {
   set_stage(Stage::writing);
   monitor.clear();
   write_tables(experiment, options.folder);
-  write_study(experiment, fs::path(options.plan).filename().string(), options.folder);
+  write_study(options, experiment);
   write_readings(experiment, options.folder);
+  if (!options.page_path.empty())
+    write_file_atomically(
+        options.page_path,
+        as_page(StudyPage{.title = "Study " + fs::path(options.plan).filename().string(),
+                          .experiment = experiment}));
   set_stage(Stage::reading_only);
   print_outcome(options, experiment, watch.seconds());
   if (!experiment.stopped || options.tables_only) return exit_done;
@@ -215,11 +233,11 @@ int run_study(const ExperimentOptions& options) {
 
 void add_experiment(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<ExperimentOptions>();
-  CLI::App& command = add_command(
-      program, "experiment",
-      "Compare methods on many splits of data sets, as a plan says; the same command goes on after "
-      "an interruption",
-      "coterie experiment experiments/quick.toml -o results/quick", options, run_study, chosen);
+  CLI::App& command = add_command(program, "experiment",
+                                  "Compare methods on many splits of data sets, as a plan says; "
+                                  "repeat the command to go on after an interruption",
+                                  "coterie experiment experiments/quick.toml -o results/quick",
+                                  options, run_study, chosen);
   command.add_option("PLAN", options->plan, "the plan, a TOML file (docs/experiments.md)")
       ->required()
       ->type_name("");
@@ -227,6 +245,7 @@ void add_experiment(CLI::App& program, Action& chosen) {
       .add_option("-o,--output", options->folder,
                   "folder of the journal and the tables (needed but for --dry-run)")
       ->type_name("DIR");
+  add_page_option(command, options->page_path, "scores, ranks and differences");
   command
       .add_option("--data", options->data,
                   "folder of the data files (default: as the plan says, else COTERIE_DATA, else "
@@ -237,7 +256,9 @@ void add_experiment(CLI::App& program, Action& chosen) {
                    "values of a list (default: off)");
   command
       .add_option("--only", options->only,
-                  "the cells whose name has this text, such as 'letter 10 %' (default: all)")
+                  "only the cells (a cell is one method on one split) whose name has this text, "
+                  "such as 'letter 10 "
+                  "%' (default: all)")
       ->type_name("TEXT");
   command.add_flag("--dry-run", options->dry_run, "list the cells and end (default: off)");
   command.add_flag("--tables-only", options->tables_only,

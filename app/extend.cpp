@@ -223,7 +223,7 @@ int run_extend(const ExtendOptions& options) {
   memory_budget(options.memory);  // says what is wrong before anything is read
   Stopwatch watch;
   Monitor monitor(options.output.quiet);
-  const Model model = load(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   monitor.phase("reading " + file_list(options.data.paths));
   Dataset data = read_new_tasks(options, model);
   if (options.calibration.wanted())  // what cannot be folded is said before the fit
@@ -258,18 +258,13 @@ void add_extend(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<ExtendOptions>();
   CLI::App& command = add_command(
       program, "extend",
-      "Add new tasks to a fitted model, whose own tasks stay as they are to the last bit. The new "
-      "ones are drawn to the kernels of all others, may join their groups, and have a certificate "
-      "of their own (check it with: coterie verify extended.h5 NEW_DATA). Old tasks that are "
-      "calibrated stay so; --calibrate gives the new ones probabilities",
+      "Add new tasks to a fitted model, whose own tasks stay exactly as they are",
       "coterie data generate --tasks 8 -o all.csv && grep -v t08 all.csv > old.csv && grep -E "
       "'task|t08' all.csv > new.csv\n"
       "  coterie train old.csv -o model.h5\n"
       "  coterie extend model.h5 new.csv -o extended.h5",
       options, run_extend, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train` or `extend`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   command.add_option("-o,--output", options->output_path, "where the extended model goes (needed)")
       ->type_name("FILE");
@@ -282,7 +277,8 @@ void add_extend(CLI::App& program, Action& chosen) {
   add_number(command, "-C,--C", options->C, "cost of a training error of the new tasks",
              "a number > 0")
       .default_str("the model's");
-  add_number(command, "--tolerance", options->tolerance, "relative duality gap at which it is done",
+  add_number(command, "--tolerance", options->tolerance,
+             "it is done when it is this close to the optimum (relative duality gap)",
              "a number > 0");
   add_number(command, "--max-steps", options->max_steps,
              "outer steps after which the solver gives up", "a whole number >= 1", Index{1});

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "coterie/io/public_data.hpp"
 #include "download.hpp"
-#include "public_data.hpp"
 
 namespace coterie::app {
 

@@ -34,6 +34,11 @@ class FetchTest : public FilesTest {
   FetchPlace place_;
 };
 
+TEST(Checksum, IsThatOfTheStandard) {  // the examples of FIPS 180-2
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 TEST_F(FetchTest, RawFilesBecomeATableThatIsThenThere) {
   const PublicFile& file = toys_.files.front();
   const std::string target = path("out/toys/data.csv.gz");

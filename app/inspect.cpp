@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "command.hpp"
-#include "coterie/baseline/coclus.hpp"
 #include "coterie/io/model_file.hpp"
 #include "coterie/model/column_weights.hpp"
 #include "coterie/model/first_stage.hpp"
@@ -60,25 +59,6 @@ Json json_extension(const Extension& added) {
           {"fingerprint", added.fingerprint},
           {"graph", json_edges(proof)},
           {"nu", json_matrix(proof.nu)}};
-}
-
-// Cluster of every feature, of methods that have them, on features as they are; else empty. As the tasks' own, a reading of the model.
-std::vector<Index> feature_clusters(const Model& model) {
-  if (!model.settings.method->clusters_features || !model.kernels.empty()) return {};
-  Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
-  for (std::size_t t = 0; t < model.tasks.size(); ++t)
-    Q.row(static_cast<Index>(t)) = model.tasks[t].w() - model.tasks[t].shared;
-  const Parameters parameters = parameters_of(model.settings);
-  const CoClusters found = co_clusters(Q, static_cast<Index>(parameters.at("clusters")),
-                                       static_cast<Index>(parameters.at("seed")));
-  std::vector<Index> numbers;  // of the group with the same label; 0: no task has it
-  const std::vector<Index> group = group_of_tasks(model);
-  for (const Index label : found.feature) {
-    const auto task = std::ranges::find(found.task, label);
-    numbers.push_back(
-        task == found.task.end() ? 0 : group[static_cast<std::size_t>(task - found.task.begin())]);
-  }
-  return numbers;
 }
 
 void print_feature_clusters(const Model& model) {
@@ -434,9 +414,7 @@ void add_inspect(CLI::App& program, Action& chosen) {
   CLI::App& command =
       add_command(program, "inspect", "Show everything in a model: groups, weights, certificate",
                   "coterie inspect model.h5", options, run_inspect, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_json(command, options->output);
 }
 

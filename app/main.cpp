@@ -27,6 +27,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_stats(program, chosen);
   add_inspect(program, chosen);
   add_verify(program, chosen);
+  add_page(program, chosen);
   add_experiment(program, chosen);
   add_data(program, chosen);
   add_demo(program, chosen);

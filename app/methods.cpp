@@ -93,9 +93,9 @@ int run_methods(const MethodsOptions& options) {
 
 void add_methods(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<MethodsOptions>();
-  CLI::App& command =
-      add_command(program, "methods", "List what --method can be, with parameters and sources",
-                  "coterie methods cmtl", options, run_methods, chosen);
+  CLI::App& command = add_command(
+      program, "methods", "List the methods that --method takes, with parameters and sources",
+      "coterie methods cmtl", options, run_methods, chosen);
   command.add_option("NAME", options->name, "show this one (default: list all)")->type_name("");
   add_json(command, options->output);
 }

@@ -12,6 +12,7 @@
 
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/matrix_file.hpp"
+#include "coterie/io/model_file.hpp"
 #include "coterie/io/table.hpp"
 #include "embedded.hpp"
 
@@ -37,6 +38,15 @@ CLI::Option& add_checked_number(CLI::App& command, const std::string& flags, Num
       *command.add_option_function<std::string>(flags, read, fmt::format("{} ({})", help, rule));
   option.type_name(type)->default_str(fmt::format("{}", value))->run_callback_for_default(false);
   return option;
+}
+
+bool is_model(const std::string& path) {
+  try {
+    read_model(path);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
 }
 
 bool is_embedded(const std::string& path) { return path == embedded_name && !fs::exists(path); }
@@ -68,29 +78,53 @@ void add_paths(CLI::App& command, DataOptions& options) {
       ->type_name("");
 }
 
+void add_model(CLI::App& command, std::string& path) {
+  command.add_option("MODEL", path, "model file, as `coterie train` writes it")
+      ->required()
+      ->type_name("");
+}
+
+Model read_model_before(const std::vector<std::string>& data, const std::string& path) {
+  try {
+    return read_model(path);
+  } catch (const InputError&) {
+    if (data.size() != 1 || !is_model(data.front())) throw;
+    throw InputError(fmt::format("the model comes before the data: {} {} instead of {} {}.",
+                                 data.front(), path, path, data.front()));
+  }
+}
+
+void add_precomputed(CLI::App& command, std::vector<std::string>& files, const char* help) {
+  command.add_option("--precomputed", files, help)
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label,
-                  "column of the labels; in a MATLAB file, the variable; of X.npy, a .npy file "
-                  "(default there: X-labels.npy)")
+                  "column that holds the labels; of a MATLAB file the variable; of X.npy a .npy "
+                  "file (default: X-labels.npy beside it)")
       ->type_name("NAME")
       ->default_str("label");
   command
       .add_option("--task", options.task,
-                  "column, variable or .npy file of the task names (default: 'task' when there; of "
-                  "X.npy, X-tasks.npy)")
+                  "column that says which task a row belongs to; of a MATLAB file the variable; of "
+                  "X.npy a .npy file (default: 'task' if there is one; X-tasks.npy)")
       ->type_name("NAME");
 }
 
 void add_model_columns(CLI::App& command, DataOptions& options) {
   command
       .add_option("--label", options.label,
-                  "column of the labels; in a MATLAB file, the variable (default: as the model was "
-                  "trained)")
+                  "column that holds the labels; of a MATLAB file the variable (default: as the "
+                  "model was trained)")
       ->type_name("NAME");
   command
       .add_option("--task", options.task,
-                  "column or variable of the task names (default: as the model was trained)")
+                  "column that says which task a row belongs to; of a MATLAB file the variable "
+                  "(default: as the model was trained)")
       ->type_name("NAME");
 }
 
@@ -111,16 +145,17 @@ void add_quiet(CLI::App& command, OutputOptions& options) {
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  add_checked_number(command, "--threads", threads, "threads; they change no result",
+  add_checked_number(command, "--threads", threads,
+                     "number of threads; the result is the same with any",
                      "a whole number >= 1, or 0 for all cores", 0, "N");
 }
 
 void add_new_task(CLI::App& command, std::string& text) {
   command
       .add_option("--new-task", text,
-                  "rows of tasks that the model does not know: score them by the mean of the tasks "
-                  "of group N (as in inspect), of the group of a task, or of all tasks; with the "
-                  "mean of their probabilities if all of these are calibrated (default: an error)")
+                  "how to score rows of a task that the model does not know: by the mean of the "
+                  "tasks in group N (as numbered by inspect), in the group of a task, or of all "
+                  "tasks; so with probabilities, if all these tasks have them (default: an error)")
       ->type_name("group:N|task:NAME|common");
 }
 
@@ -177,8 +212,12 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   } catch (const InputError& error) {  // in words that the user has seen
     std::string text = error.what();
     if (embedded) text = replace_all(text, embedded->path(), embedded_name);
-    if (!rule.features.empty())
+    if (!rule.features.empty()) {
       text = replace_all(text, "which `features` asks for", "which the model needs");
+      const std::size_t advice = text.find("Correct it, or take ");
+      if (advice != std::string::npos) text.resize(advice + 10);
+      if (advice != std::string::npos) text += "; the model needs this column.";
+    }
     throw InputError(text);
   }
 }

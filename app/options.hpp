@@ -68,6 +68,16 @@ struct DataOptions {
   std::string drop, features;  // names joined by commas
 };
 void add_paths(CLI::App& command, DataOptions& options);
+void add_model(CLI::App& command, std::string& path);
+// The model of a command that names data behind it. Throws InputError, which says so where they are the wrong way round.
+Model read_model_before(const std::vector<std::string>& data, const std::string& path);
+// --precomputed: files of precomputed kernels, with what they hold.
+inline constexpr const char* kOfNewRows =
+    "values of a precomputed kernel between new rows and training rows; once for every such kernel "
+    "of the model";
+inline constexpr const char* kWhereItIsNow =
+    "where the matrix of a precomputed kernel is now; once per kernel (default: where it was)";
+void add_precomputed(CLI::App& command, std::vector<std::string>& files, const char* help);
 void add_columns(CLI::App& command, DataOptions& options);  // --label, --task
 void add_model_columns(CLI::App& command,
                        DataOptions& options);  // the same, with the model's as defaults

@@ -12,7 +12,10 @@
 #include "command.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
+#include "coterie/io/atomic_file.hpp"
+#include "coterie/page/page.hpp"
 #include "messages.hpp"
+#include "page_output.hpp"
 #include "path_output.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
@@ -31,16 +34,17 @@ struct PathOptions {
   Index groups = 0;  // 0: no model is asked for
   Index bootstrap = 0;
   Index seed = 1;
-  std::string folder, model_path;
+  std::string folder, model_path, page_path;
   bool resume = false;
   OutputOptions output;
+  const CLI::App* command = nullptr;  // to say how a model is made
 };
 
 std::string journal_of(const std::string& folder) {
   return (fs::path(folder) / "journal").string();
 }
 
-void print_group_model(const PathOptions& options, const PathResult& result, const Model& model) {
+void print_group_model(const PathOptions& options, const TracedPath& result, const Model& model) {
   const PathPoint& point = result.path.points[*result.chosen];
   const Index found = std::ssize(point.fit.groups);
   const Index groups = std::ssize(model.groups());
@@ -59,7 +63,7 @@ void print_group_model(const PathOptions& options, const PathResult& result, con
 // All that path may write into its folder.
 std::vector<std::string> folder_files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const char* name : path_files) files.push_back((fs::path(folder) / name).string());
+  for (const char* name : kPathFiles) files.push_back((fs::path(folder) / name).string());
   files.push_back(journal_of(folder));
   return files;
 }
@@ -93,15 +97,17 @@ void check_options(const PathOptions& options) {
     throw InputError("--resume needs -o FOLDER, where the interrupted run kept its points.");
   const std::vector<std::string> inputs = input_files(options.problem, options.settings.kernels);
   if (!options.model_path.empty()) check_model_output(options.model_path, inputs, "--model");
-  if (options.folder.empty()) return;
+  check_page_output(options.page_path, "--page", inputs);
+  if (options.folder.empty())
+    return check_distinct_outputs({options.model_path, options.page_path}, "--model and --page");
   if (fs::exists(options.folder) && !fs::is_directory(options.folder))
     throw InputError(fmt::format("--output: {} is a file; path writes a folder.", options.folder));
   if (!has_place(options.folder)) refuse_folder(options.folder);
   std::vector<std::string> outputs = folder_files(options.folder);
   if (fs::is_directory(options.folder))
     for (const std::string& file : outputs) check_output(file, "the path", inputs);
-  outputs.push_back(options.model_path);
-  check_distinct_outputs(outputs, "the files of --output and --model");
+  outputs.insert(outputs.end(), {options.model_path, options.page_path});
+  check_distinct_outputs(outputs, "the files of --output, --model and --page");
 }
 
 // The folder with the journal of the run, or nothing without a folder. It is made when all that can be wrong before a fit has been said;
@@ -124,6 +130,10 @@ class KeptPath {
   }
 
   bool is_kept() const { return journal_.has_value(); }
+  bool is_empty() const { return !journal_ || journal_->records() == 0; }
+  EmptyKeep made() const {
+    return {.file = journal_of(folder_), .folder = made_ ? folder_ : std::string()};
+  }
   std::string stopped_text() const {
     if (!journal_) return "stopped: nothing was written.\n";
     return fmt::format(
@@ -132,6 +142,12 @@ class KeptPath {
   }
   PathHooks hooks(Monitor& monitor, double smallest) {
     PathHooks out = journal_ ? journal_->hooks() : PathHooks{};
+    if (journal_ && journal_->records() > 0) note_kept();
+    if (out.keep)
+      out.keep = [keep = std::move(out.keep)](const PathPoint& point) {
+        keep(point);
+        note_kept();
+      };
     out.progress = [&monitor, smallest](Index points, double share, double left) {
       return monitor.path(points, share, smallest, left);
     };
@@ -191,9 +207,9 @@ struct PathSession {
 };
 
 // Nothing when it was stopped.
-std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path(PathSession& session, KeptPath& kept) {
   const auto& [options, trace, watch, phases, monitor, data, extras, run, fold] = session;
-  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed);
+  if (kept.is_kept()) set_stage_kept(kept.stopped_text(), exit_failed, kept.made());
   session.monitor.phase("preparing kernels");
   session.fold = path_fold(data, options.settings, trace, run, extras);
   const Grams& grams = kernels_of(*fold).grams;
@@ -202,7 +218,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   session.phases.prepare = session.watch.lap();
 
   session.monitor.phase("walking the path");
-  PathResult result{data,
+  TracedPath result{data,
                     trace_path(*fold, data, options.settings, trace, run, extras,
                                kept.hooks(session.monitor, options.path.smallest)),
                     {},
@@ -225,7 +241,7 @@ std::optional<PathResult> find_path(PathSession& session, KeptPath& kept) {
   return result;
 }
 
-std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
+std::optional<TracedPath> find_path_or_clean_up(PathSession& session, KeptPath& kept) {
   try {
     return find_path(session, kept);
   } catch (const InputError&) {  // of kernels on the data
@@ -234,7 +250,7 @@ std::optional<PathResult> find_path_or_clean_up(PathSession& session, KeptPath& 
   }
 }
 
-void print_result(const PathOptions& options, const PathResult& result,
+void print_result(const PathOptions& options, const TracedPath& result,
                   const std::optional<Model>& model, const std::vector<std::string>& files,
                   const PathPhases& phases, double seconds) {
   if (options.output.json) {
@@ -245,6 +261,7 @@ void print_result(const PathOptions& options, const PathResult& result,
       out["model_groups"] = model->groups().size();
       out["model_lambda"] = json_number(result.path.points[*result.chosen].lambda);
     }
+    if (!options.page_path.empty()) out["page"] = options.page_path;
     out["seconds"] = seconds;
     out["phases"] = {
         {"prepare", phases.prepare}, {"path", phases.path}, {"resample", phases.resample}};
@@ -261,9 +278,31 @@ void print_result(const PathOptions& options, const PathResult& result,
   print_merge_tree(result);
   if (model) print_group_model(options, result, *model);
   if (!options.folder.empty()) fmt::print("\n{}: {}\n", options.folder, fmt::join(files, " "));
+  if (!options.page_path.empty()) fmt::print("\npage: {}\n", options.page_path);
   fmt::print("prepare {}, path {}", seconds_text(phases.prepare), seconds_text(phases.path));
   if (result.stability) fmt::print(", resamples {}", seconds_text(phases.resample));
   fmt::print("\n");
+}
+
+void write_page(const PathOptions& options, const PathResult& result) {
+  std::string again =
+      command_again(*options.command, "train",
+                    {"--output", "--groups", "--model", "--page", "--hold-out", "--bootstrap",
+                     "--smallest", "--resolution", "--resume", "--seed", "--json", "--quiet"});
+  if (options.command->count("--tolerance") == 0)
+    again += fmt::format(" --tolerance {}", options.settings.tolerance);
+  write_file_atomically(
+      options.page_path,
+      as_page(PathPage{.title = file_list(options.problem.data.paths),
+                       .data = result.data,
+                       .settings = options.settings,
+                       .kernels = result.kernels,
+                       .path = result.path,
+                       .tree = result.tree,
+                       .stability = result.stability ? &*result.stability : nullptr,
+                       .chosen = result.chosen,
+                       .command = again,
+                       .held_out = options.hold_out.has_value()}));
 }
 
 // Warnings about what the path could not do, and the exit code.
@@ -287,7 +326,7 @@ int run_path(const PathOptions& options) {
   check_options(options);
   PathSession session(options);
   KeptPath kept(options, session.data, session.extras);
-  const std::optional<PathResult> found = find_path_or_clean_up(session, kept);
+  const std::optional<TracedPath> found = find_path_or_clean_up(session, kept);
   std::optional<Model> model;
   if (found && found->chosen) {
     session.monitor.phase("making the model");
@@ -298,12 +337,18 @@ int run_path(const PathOptions& options) {
   set_stage(Stage::writing);
   if (!found || (model && interrupted())) {
     session.monitor.clear();
-    write_message(kept.stopped_text());
+    write_message(kept.is_empty() ? kNothingKept : kept.stopped_text());
+    kept.remove_if_empty();
     return exit_failed;
   }
   std::vector<std::string> files;
-  if (!options.folder.empty()) files = write_path_folder(options.folder, *found);
+  if (!options.folder.empty())
+    for (const ReportFile& file : path_files(*found)) {
+      write_file_atomically((fs::path(options.folder) / file.name).string(), file.text);
+      files.push_back(file.name);
+    }
   if (model) save(*model, options.model_path);
+  if (!options.page_path.empty()) write_page(options, *found);
   kept.remove();
   set_stage(Stage::reading_only);
   session.monitor.clear();
@@ -319,6 +364,7 @@ void add_path(CLI::App& program, Action& chosen) {
   CLI::App& command = add_command(
       program, "path", "Follow the optimum along lambda: which tasks join, and when",
       "coterie path tasks.csv -o path --groups 3 --model three.h5", options, run_path, chosen);
+  options->command = &command;
   add_paths(command, options->problem.data);
   command
       .add_option("-o,--output", options->folder,
@@ -326,23 +372,25 @@ void add_path(CLI::App& program, Action& chosen) {
                   "tree.svg, affinity.svg (default: print only)")
       ->type_name("FOLDER");
   add_number(command, "--groups", options->groups,
-             "how many groups the model of --model shall have, or the nearest number",
+             "make a model with so many groups, or the nearest number there is",
              "a whole number >= 1; 0 for no model", Index{0});
-  command.add_option("--model", options->model_path, "where the model with --groups goes")
-      ->type_name("FILE");
+  command.add_option("--model", options->model_path, "where that model goes")->type_name("FILE");
+  add_page_option(command, options->page_path,
+                  "tree, groups and weights with a slider over lambda");
   command
       .add_option_function<double>(
           "--hold-out", [options](double share) { options->hold_out = share; },
-          "share of the rows to judge every point on; the path is that of the others (default: "
+          "judge every point on this share of the rows; the path is that of the others (default: "
           "none)")
       ->type_name("NUMBER");
   add_number(command, "--bootstrap", options->bootstrap,
-             "resamples that show how stable the groups are", "a whole number >= 0", Index{0});
+             "draw so many resamples of the rows, to show how stable the groups are",
+             "a whole number >= 0", Index{0});
   add_number(command, "--smallest", options->path.smallest,
-             "where the path ends if tasks still share, as a share of lambda_max",
+             "where the path ends even if tasks still share, as a part of lambda_max",
              "a number between 0 and 1");
   add_number(command, "--resolution", options->path.resolution,
-             "how closely merges are located, as a share of their lambda",
+             "how exactly the lambda of a merge is found, relative to it",
              "a number between 0 and 1");
   command.add_flag("--resume", options->resume,
                    "continue an interrupted run of the same command (default: start from scratch)");

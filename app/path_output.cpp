@@ -4,222 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <functional>
-#include <numeric>
-#include <utility>
 
-#include "coterie/io/atomic_file.hpp"
 #include "coterie/mtmkl/group_list.hpp"
-#include "coterie/report/affinity.hpp"
-#include "coterie/report/dendrogram.hpp"
-#include "coterie/report/weight_paths.hpp"
 
 namespace coterie::app {
 namespace {
 
-std::vector<std::string> names_of_tasks(const Dataset& data) {
-  std::vector<std::string> names;
-  for (const Task& task : data.tasks) names.push_back(task.name);
-  return names;
-}
-
-std::string number(double value) {
-  return std::isnan(value) ? std::string() : fmt::format("{}", value);
-}
-
-std::string points_csv(const PathResult& result) {
-  std::string out =
-      "lambda,share_of_lambda_max,objective,dual,gap,groups,train_accuracy,held_out_accuracy,"
-      "status\n";
-  for (const PathPoint& point : result.path.points)
-    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", point.lambda, result.share(point.lambda),
-                       point.fit.primal, point.fit.dual, point.fit.gap, point.fit.groups.size(),
-                       number(point.train_accuracy), number(point.held_out_accuracy),
-                       to_string(point.fit.status));
-  return out;
-}
-
-std::string weights_csv(const PathResult& result) {
-  std::string out = "lambda,task,group";
-  for (const std::string& kernel : result.kernels) out += "," + csv_field(kernel);
-  out += "\n";
-  for (const PathPoint& point : result.path.points) {
-    const std::vector<Index> group = group_numbers(std::ssize(result.data.tasks), point.fit.groups);
-    for (std::size_t t = 0; t < result.data.tasks.size(); ++t) {
-      out += fmt::format("{},{},{}", point.lambda, csv_field(result.data.tasks[t].name), group[t]);
-      for (const double theta : point.fit.theta.row(static_cast<Index>(t)))
-        out += fmt::format(",{}", theta);
-      out += "\n";
-    }
-  }
-  return out;
-}
-
-// A line for every task of an event: names may hold any sign, so they are never joined. A merge is for good; a split parts tasks that were
-// in one group at smaller lambdas.
-std::string merges_csv(const PathResult& result) {
-  std::string out = "event,kind,lambda_from,lambda_to,together,support,part,task\n";
-  Index event = 0;
-  const auto add = [&](const char* kind, double from, double to, double together,
-                       const std::string& share, const Groups& parts) {
-    ++event;
-    for (std::size_t k = 0; k < parts.size(); ++k)
-      for (const std::string& name : names_of(parts[k], result.data))
-        out += fmt::format("{},{},{},{},{},{},{},{}\n", event, kind, from, to, together, share,
-                           k + 1, csv_field(name));
-  };
-  const Index T = std::ssize(result.data.tasks);
-  for (const Merge& merge : result.tree.merges) {
-    Groups parts;
-    for (const Index child : merge.children)
-      parts.push_back(child < T ? std::vector<Index>{child}
-                                : result.tree.merges[static_cast<std::size_t>(child - T)].members);
-    add("merge", merge.lower, merge.upper, merge.together,
-        result.stability ? number(support(*result.stability, merge.members)) : "", parts);
-  }
-  for (const GroupSplit& split : result.tree.splits)
-    add("split", split.lower, split.upper, split.together, "", split.parts);
-  return out;
-}
-
-// Where a point is drawn: above lambda_max all are alike.
-double place_of(const PathResult& result, std::size_t point) {
-  return std::min(1.0, result.share(result.path.points[point].lambda));
-}
-
-std::string best_text(const PathResult& result, std::size_t best) {
-  const PathPoint& point = result.path.points[best];
-  return fmt::format("best held-out accuracy {}: {}", percent(point.held_out_accuracy),
-                     plural(std::ssize(point.fit.groups), "group"));
-}
-
-Dendrogram dendrogram_of(const PathResult& result) {
-  Dendrogram tree;
-  tree.title = "Tasks joining as lambda grows";
-  tree.leaves = names_of_tasks(result.data);
-  for (const TreeNode& node : result.tree.nodes) {
-    TreeMerge merge{.children = node.children,
-                    .lambda = result.share(node.lambda),
-                    .in_pieces = !node.for_good};
-    if (result.stability) merge.support = support(*result.stability, node.members);
-    tree.merges.push_back(std::move(merge));
-  }
-  if (result.chosen) {
-    tree.cut = place_of(result, *result.chosen);
-    tree.groups =
-        group_numbers(std::ssize(result.data.tasks), result.path.points[*result.chosen].fit.groups);
-  }
-  if (const std::optional<std::size_t> best = best_point(result.path))
-    tree.mark = {place_of(result, *best), best_text(result, *best)};
-  return tree;
-}
-
-// Of many kernels those of the largest weights are drawn, and the others as one sum.
-void keep_largest(WeightPaths& paths) {
-  constexpr std::size_t drawn = 19, most = 30;
-  if (paths.kernels.size() <= most) return;
-  std::vector<Index> order(paths.kernels.size());
-  std::iota(order.begin(), order.end(), Index{0});
-  Vector largest = Vector::Zero(std::ssize(order));
-  for (const Matrix& theta : paths.theta)
-    largest = largest.cwiseMax(theta.colwise().maxCoeff().transpose());
-  std::ranges::stable_sort(order, std::greater(), [&](Index m) { return largest[m]; });
-  order.resize(drawn);
-  std::ranges::sort(order);
-  std::vector<std::string> names;
-  for (const Index m : order) names.push_back(paths.kernels[static_cast<std::size_t>(m)]);
-  names.push_back(fmt::format("{} others", paths.kernels.size() - drawn));
-  for (Matrix& theta : paths.theta) {
-    Matrix kept(theta.rows(), std::ssize(names));
-    kept.leftCols(std::ssize(order)) = theta(Eigen::all, order);
-    kept.rightCols(1) = theta.rowwise().sum() - kept.leftCols(std::ssize(order)).rowwise().sum();
-    theta = std::move(kept);
-  }
-  paths.kernels = std::move(names);
-}
-
-WeightPaths weight_paths_of(const PathResult& result) {
-  WeightPaths paths;
-  paths.title = "Kernel weights along lambda";
-  const auto& points = result.path.points;
-  std::vector<double> shares;
-  for (std::size_t k = points.size(); k-- > 1;) shares.push_back(result.share(points[k].lambda));
-  paths.lambda = Eigen::Map<const Vector>(shares.data(), std::ssize(shares));
-  for (std::size_t t = 0; t < result.data.tasks.size(); ++t) {
-    Matrix theta(std::ssize(shares), std::ssize(result.kernels));
-    for (std::size_t k = points.size(); k-- > 1;)
-      theta.row(std::ssize(points) - 1 - static_cast<Index>(k)) =
-          points[k].fit.theta.row(static_cast<Index>(t));
-    paths.theta.push_back(std::move(theta));
-  }
-  paths.tasks = names_of_tasks(result.data);
-  paths.kernels = result.kernels;
-  keep_largest(paths);
-  for (const TreeNode& node : result.tree.nodes)
-    if (node.for_good) paths.merges.push_back(result.share(node.lambda));
-  if (const std::optional<std::size_t> best = best_point(result.path)) {
-    paths.mark = place_of(result, *best);
-    paths.mark_words = best_text(result, *best);
-  }
-  return paths;
-}
-
-Affinity affinity_of(const PathResult& result, const Dendrogram& tree) {
-  const Index T = std::ssize(result.data.tasks);
-  Affinity affinity;
-  affinity.title = "How long tasks share a kernel";
-  affinity.value_name = "share of the path, in log lambda, in one group";
-  if (result.stability) {
-    affinity.values = time_together(*result.stability, T);
-    affinity.value_name +=
-        fmt::format("; mean of {} resamples", result.stability->resamples.size());
-  } else {
-    affinity.values = result.tree.together;
-  }
-  affinity.names = names_of_tasks(result.data);
-  affinity.order = leaf_order(tree);
-  affinity.groups = tree.groups;
-  return affinity;
-}
-
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 // A word for a node of the tree: its task, or the line of the table where it forms.
-std::string node_name(const PathResult& result, Index node) {
+std::string node_name(const TracedPath& result, Index node) {
   const Index T = std::ssize(result.data.tasks);
   return node < T ? result.data.tasks[static_cast<std::size_t>(node)].name
                   : fmt::format("[{}]", node - T + 1);
 }
-
-}  // namespace
-
-std::vector<std::string> names_of(const std::vector<Index>& members, const Dataset& data) {
-  std::vector<std::string> names;
-  for (const Index t : members) names.push_back(data.tasks[static_cast<std::size_t>(t)].name);
-  return names;
-}
-
-std::vector<std::string> write_path_folder(const std::string& name, const PathResult& result) {
-  const std::filesystem::path folder = name;
-  std::vector<std::string> files;
-  const auto write = [&](const char* file, const std::string& text) {
-    files.emplace_back(file);
-    write_file_atomically((folder / file).string(), text);
-  };
-  write("path.csv", points_csv(result));
-  write("weights.csv", weights_csv(result));
-  write("merges.csv", merges_csv(result));
-  if (result.path.points.size() > 2) write("weights.svg", as_svg(weight_paths_of(result)));
-  if (result.data.tasks.size() > 1) {
-    const Dendrogram tree = dendrogram_of(result);
-    write("tree.svg", as_svg(tree));
-    write("affinity.svg", as_svg(affinity_of(result, tree)));
-  }
-  return files;
-}
-
-namespace {
 
 Json json_point(const PathPoint& point, const Dataset& data) {
   Json one = {{"lambda", json_number(point.lambda)},
@@ -239,7 +37,7 @@ Json json_point(const PathPoint& point, const Dataset& data) {
 
 }  // namespace
 
-Json json_path(const PathResult& result, const Settings& settings) {
+Json json_path(const TracedPath& result, const Settings& settings) {
   Json out = {{"lambda_max", json_number(result.path.lambda_max)},
               {"C", json_number(settings.C)},
               {"norm", json_number(settings.norm)},
@@ -290,7 +88,7 @@ Json json_path(const PathResult& result, const Settings& settings) {
   return out;
 }
 
-void print_merge_tree(const PathResult& result) {
+void print_merge_tree(const TracedPath& result) {
   const MergeTree& tree = result.tree;
   if (tree.merges.empty()) return fmt::print("no tasks join\n");
   std::vector<std::string> header = {"", "lambda", "/ max", "groups", "together"};
@@ -325,14 +123,17 @@ void print_merge_tree(const PathResult& result) {
       table.text());
   for (const GroupSplit& split : tree.splits) {
     std::vector<std::string> parts;
-    for (const std::vector<Index>& part : split.parts)
-      parts.push_back(fmt::format("{}", fmt::join(names_of(part, result.data), " ")));
+    for (const std::vector<Index>& part : split.parts) {
+      std::vector<std::string> names = names_of(part, result.data);
+      std::ranges::transform(names, names.begin(), as_word);
+      parts.push_back(fmt::format("{}", fmt::join(names, " ")));
+    }
     fmt::print("splits again: together at lambda {:.4g}, apart at {:.4g}, {} of the path: {}\n",
                split.lower, split.upper, share_text(split.together), fmt::join(parts, " | "));
   }
 }
 
-void print_path_points(const PathResult& result, bool advise) {
+void print_path_points(const TracedPath& result, bool advise) {
   const bool held_out = !std::isnan(result.path.points.front().held_out_accuracy);
   std::vector<std::string> header = {"lambda", "/ max", "groups", "objective", "gap", "training"};
   if (held_out) header.emplace_back("held out");

@@ -8,7 +8,6 @@
 #include "calibration.hpp"
 #include "command.hpp"
 #include "coterie/io/atomic_file.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/model/prediction.hpp"
 #include "messages.hpp"
 #include "options.hpp"
@@ -122,7 +121,7 @@ int run_predict(const PredictOptions& options) {
   std::vector<std::string> others = matrix_files(options.precomputed);
   others.push_back(options.model_path);
   if (to_file) check_output(options.output_path, "the table", input_files(options.data, others));
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));
@@ -162,13 +161,9 @@ int run_predict(const PredictOptions& options) {
 void add_predict(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App& command = add_command(
-      program, "predict",
-      "Labels, scores and probabilities (of the positive label, or of the printed class when "
-      "there are many) of new rows, as CSV",
+      program, "predict", "Predict labels, scores and probabilities of new rows, as CSV",
       "coterie predict model.h5 digits -o labels.csv", options, run_predict, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   command
       .add_option("-o,--output", options->output_path,
@@ -177,18 +172,10 @@ void add_predict(CLI::App& program, Action& chosen) {
   add_model_columns(command, options->data);
   command.add_flag("--scores", options->scores,
                    "multi-class models: the score of every task too (default: off)");
-  command.add_flag(
-      "--probabilities", options->probabilities,
-      "calibrated multi-class models: the probability of every class too; one-vs-one "
-      "couples those of the pairs, one-vs-rest normalises. The label stays that of the "
-      "vote, even where another class is more probable (default: off)");
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "values of a precomputed kernel, new rows x training rows; once per kernel "
-                  "(default: none)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--probabilities", options->probabilities,
+                   "multi-class models with probabilities: that of every class too; the label "
+                   "stays that of the vote, even if another class is more probable (default: off)");
+  add_precomputed(command, options->precomputed, kOfNewRows);
   add_new_task(command, options->new_task);
   add_threads(command, options->threads);
   add_quiet(command, options->output);

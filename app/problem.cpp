@@ -28,6 +28,25 @@ Casting casting_of(const ProblemOptions& options) {
   return options.one_vs_rest ? Casting::one_vs_rest : Casting::binary;
 }
 
+bool is_kernel(const std::string& text) {
+  try {
+    return !Kernels(text).list().empty();
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// `--kernels gauss:1 linear` without quotes: what stands behind the first kernel is taken for data.
+void check_quotes(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (std::filesystem::exists(path) || !is_kernel(path)) continue;
+    throw InputError(fmt::format(
+        "there is no file '{0}'. If it belongs to --kernels, put the whole list in quotes, as in "
+        "--kernels \"gauss:2 {0}\".",
+        path));
+  }
+}
+
 }  // namespace
 
 void add_problem(CLI::App& command, ProblemOptions& options) {
@@ -41,12 +60,13 @@ void add_problem(CLI::App& command, ProblemOptions& options) {
 
 void add_resources(CLI::App& command, ProblemOptions& options) {
   command
-      .add_option("--task-graph", options.task_graph,
-                  "CSV task_a,task_b[,weight]: the pairs drawn together (default: all)")
+      .add_option(
+          "--task-graph", options.task_graph,
+          "CSV task_a,task_b[,weight]: only these pairs of tasks are drawn together (default: all)")
       ->type_name("FILE");
   command
       .add_option("--task-C", options.task_C,
-                  "CSV task,C: a C of their own for some tasks (default: none)")
+                  "CSV task,C: tasks that have a C of their own (default: none)")
       ->type_name("FILE");
   add_memory(command, options.memory);
   add_threads(command, options.threads);
@@ -58,6 +78,7 @@ void check_problem(const ProblemOptions& options) {
 }
 
 Dataset read_problem(const ProblemOptions& options) {
+  check_quotes(options.data.paths);
   ReadRule rule;
   rule.memory = memory_of_table(options.memory);
   return cast_into_tasks(read_data(options.data, rule), casting_of(options));
@@ -78,9 +99,8 @@ Extras read_extras(const ProblemOptions& options, const Settings& settings, cons
 void add_memory(CLI::App& command, std::optional<std::string>& memory) {
   command
       .add_option("--memory", memory,
-                  "memory to stay within, such as 512MB, 1.5GB or a number of bytes; with less "
-                  "it takes longer, "
-                  "and the answer is the same (default: 9/10 of the machine's)")
+                  "memory to use at most, such as 512MB, 1.5GB or a number of bytes; with less it "
+                  "takes longer and gives the same answer (default: nine tenths of the machine's)")
       ->type_name("SIZE");
 }
 

@@ -24,8 +24,11 @@ std::atomic<Stage> current_stage = Stage::nothing_to_keep;
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<Stage>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-std::string kept_text;  // of Stage::kept, and not changed while that lasts
+// Of Stage::kept, and not changed while that lasts.
+std::string kept_text;
 int kept_code = 1;
+EmptyKeep made_to_keep;
+std::atomic<bool> anything_kept = false;
 constexpr suseconds_t patience =
     400'000;                   // microseconds; to give gigabytes back takes as long again
 constexpr double grace = 0.7;  // seconds after the time limit
@@ -34,6 +37,13 @@ constexpr double grace = 0.7;  // seconds after the time limit
   discard_unfinished_file();
   write_message(text);
   _exit(code);
+}
+
+[[noreturn]] void end_kept() {
+  if (anything_kept) end_from_handler(kept_text, kept_code);
+  if (!made_to_keep.file.empty()) unlink(made_to_keep.file.c_str());
+  if (!made_to_keep.folder.empty()) rmdir(made_to_keep.folder.c_str());
+  end_from_handler(kNothingKept, kept_code);
 }
 
 void end_in_a_moment() {
@@ -45,7 +55,7 @@ void end_in_a_moment() {
 // Of end_in_a_moment after a signal, or of end_after.
 void on_alarm(int) {
   const Stage stage = current_stage.load();
-  if (stage == Stage::kept) end_from_handler(kept_text, kept_code);
+  if (stage == Stage::kept) end_kept();
   if (stage == Stage::nothing_to_keep)
     end_from_handler(
         "stopped at the time limit, before there was anything to keep; nothing was written. Raise "
@@ -59,7 +69,7 @@ void on_signal(int) {
       stop_requested = true;
       return;
     case Stage::kept:
-      if (stop_requested.exchange(true)) end_from_handler(kept_text, kept_code);
+      if (stop_requested.exchange(true)) end_kept();
       write_message("\nstopping\n");
       end_in_a_moment();
       return;
@@ -88,12 +98,20 @@ std::size_t terminal_width() {
 
 void set_stage(Stage stage) { current_stage = stage; }
 
-void set_stage_kept(const std::string& text, int code) {
+void set_stage_kept(const std::string& text, int code, const EmptyKeep& made) {
   current_stage = Stage::reading_only;  // a signal at this very moment
   kept_text = text;
   kept_code = code;
+  made_to_keep = made;
   current_stage = Stage::kept;
 }
+
+void set_stage_kept(const std::string& text, int code) {
+  anything_kept = true;
+  set_stage_kept(text, code, {});
+}
+
+void note_kept() { anything_kept = true; }
 
 bool interrupted() { return stop_requested; }
 

@@ -18,6 +18,14 @@ enum class Stage { nothing_to_keep, stoppable, kept, reading_only, replaceable, 
 void set_stage(Stage stage);
 // Stage::kept: what to say when it ends, and with which exit code.
 void set_stage_kept(const std::string& text, int code);
+// The same before anything has been kept: until note_kept() it says that nothing was, and removes what was made for it.
+struct EmptyKeep {
+  std::string file = {}, folder = {};  // "": none
+};
+void set_stage_kept(const std::string& text, int code, const EmptyKeep& made);
+void note_kept();
+inline constexpr const char* kNothingKept =
+    "stopped before the first part of the work was done; nothing was written.\n";
 void install_signal_handlers();
 bool interrupted();
 // Solvers watch the time limit themselves. If it passes where there is no solver, or what was done is in a file, end soon after.

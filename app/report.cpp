@@ -78,7 +78,7 @@ std::string groups_text(const Model& model) {
     out += fmt::format("{} in {}, {} alone; tasks of a group share one kernel\n", all - alone,
                        plural(shared, "group"), alone);
   }
-  Table table({"alone", "kernel"}, "ll");
+  Table table({shared == 0 ? "task" : "alone", "kernel"}, "ll");
   for (Index g = 0; g < std::ssize(groups); ++g) {
     const std::vector<Index>& group = groups[static_cast<std::size_t>(g)];
     if (g < shared)

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "command.hpp"
-#include "comparison_text.hpp"
+#include "comparison_json.hpp"
 #include "coterie/io/atomic_file.hpp"
 #include "coterie/io/results.hpp"
 #include "messages.hpp"
@@ -35,31 +35,11 @@ struct StatsOptions {
   OutputOptions output;
 };
 
-// One method on one data set with repetitions, and what the control has more (or less, where less is better).
-struct RepeatedScore {
-  std::string dataset, method;
-  MeanInterval score;
-  std::optional<PairedT> control_gain;  // none for the control itself
-};
-
-std::vector<RepeatedScore> repeated_scores(const ComparedBlock& block,
-                                           const StatsOptions& options) {
-  std::vector<RepeatedScore> out;
-  if (!options.columns.repetition) return out;
-  const double sign = options.lower_is_better ? -1 : 1, confidence = 1 - options.alpha;
-  const Index control = block.comparison.control;
-  for (std::size_t d = 0; d < block.results.datasets.size(); ++d) {
-    const Matrix& scores = block.results.scores[d];
-    for (Index m = 0; m < scores.rows(); ++m) {
-      RepeatedScore row{block.results.datasets[d], block.method(m),
-                        mean_interval(scores.row(m), confidence), std::nullopt};
-      if (m != control && options.test_train_ratio)
-        row.control_gain = resampled_t_test(sign * (scores.row(control) - scores.row(m)),
-                                            *options.test_train_ratio, confidence);
-      out.push_back(std::move(row));
-    }
-  }
-  return out;
+std::vector<RepeatedScore> repeated_of(const ComparedBlock& block, const StatsOptions& options) {
+  if (!options.columns.repetition) return {};
+  return repeated_scores(block.results, block.comparison.control, options.alpha,
+                         options.test_train_ratio,
+                         options.lower_is_better ? Better::lower : Better::higher);
 }
 
 Json json_repeated(const RepeatedScore& row) {
@@ -79,7 +59,7 @@ Json json_compared(const ComparedBlock& block, const StatsOptions& options) {
               {"methods", block.results.methods},
               {"control", block.control()}};
   out.update(json_comparison(block));
-  for (const RepeatedScore& row : repeated_scores(block, options))
+  for (const RepeatedScore& row : repeated_of(block, options))
     out["scores"].push_back(json_repeated(row));
   return out;
 }
@@ -94,7 +74,7 @@ std::string block_title(const ComparedBlock& block, const StatsOptions& options)
 }
 
 std::string repeated_text(const ComparedBlock& block, const StatsOptions& options) {
-  const std::vector<RepeatedScore> rows = repeated_scores(block, options);
+  const std::vector<RepeatedScore> rows = repeated_of(block, options);
   if (rows.empty()) return {};
   const bool tested = options.test_train_ratio.has_value();
   std::vector<Cells> lines = {{"data set", "method", "mean", "low", "high"}};
@@ -223,7 +203,7 @@ void add_stats(CLI::App& program, Action& chosen) {
       ->default_str("text");
   command
       .add_option("--picture", options->picture_path,
-                  "write the critical-difference diagram, .svg (default: no)")
+                  "draw the average ranks, and which methods do not differ, .svg (default: no)")
       ->type_name("FILE");
   add_json(command, options->output);
 }

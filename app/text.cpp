@@ -6,46 +6,19 @@
 #include <cmath>
 #include <numeric>
 
-#include "coterie/data/names.hpp"
 #include "messages.hpp"
 
 namespace coterie::app {
 
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-Table::Table(std::vector<std::string> header, std::string alignment)
-    : alignment_(std::move(alignment)) {
-  lines_.push_back(std::move(header));
-}
-
-void Table::add(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
-
-std::string Table::text(std::size_t indent) const {
-  std::vector<std::size_t> width(lines_.front().size(), 0);
-  for (const auto& line : lines_)
-    for (std::size_t c = 0; c < line.size(); ++c)
-      width[c] = std::max(width[c], display_width(line[c]));
-  std::string out;
-  for (const auto& line : lines_) {
-    std::string row(indent, ' ');
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      const std::string space(width[c] - display_width(line[c]), ' ');
-      const bool left = c < alignment_.size() && alignment_[c] == 'l';
-      row += (c > 0 ? "  " : "") + (left ? line[c] + space : space + line[c]);
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    out += row + "\n";
-  }
-  return out;
+std::string as_word(const std::string& name) {
+  return name.find(' ') == name.npos ? name : in_quotes(name);
 }
 
 std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width) {
   std::string out, line(indent, ' ');
   std::size_t used = indent;
-  for (const std::string& word : words) {
+  for (const std::string& name : words) {
+    const std::string word = as_word(name);
     const std::size_t size = display_width(word);
     if (used > indent && used + 1 + size > width) {
       out += line + "\n";
@@ -62,18 +35,7 @@ std::string wrap(const std::vector<std::string>& words, std::size_t indent, std:
   return out + line + "\n";
 }
 
-std::string short_number(double value) { return fmt::format("{:.4g}", value); }
-
-std::string percent(double share) {
-  return std::isnan(share) ? "-" : fmt::format("{:.2f} %", 100 * share);
-}
-
 std::string seconds_text(double seconds) { return fmt::format("{:.2f} s", seconds); }
-
-std::string plural(Index count, const std::string& noun) {
-  if (count == 1) return "1 " + noun;
-  return fmt::format("{} {}{}", count, noun, noun.ends_with('s') ? "es" : "s");
-}
 
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels) {
   std::vector<Index> order(kernels.size());
@@ -138,10 +100,6 @@ Json json_matrix(const Matrix& values) {
 
 void print_json(const Json& document) {
   print_text(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-std::string csv_field(const std::string& text) {
-  return text.find_first_of(",\"\t ") == text.npos ? text : in_quotes(text);
 }
 
 }  // namespace coterie::app

@@ -1,39 +1,24 @@
-// Text for people (aligned tables, wrapped lists) and for machines (JSON).
+// Text for people (beside report/text.hpp) and for machines (JSON).
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "coterie/data/names.hpp"
 #include "coterie/model/model.hpp"
+#include "coterie/report/text.hpp"
 
 namespace coterie::app {
 
 using Json = nlohmann::ordered_json;
 
-// Columns as wide as their widest cell, two spaces apart. Columns are left-aligned where `alignment` has 'l', else right-aligned.
-class Table {
- public:
-  Table(std::vector<std::string> header, std::string alignment);
-  void add(std::vector<std::string> cells);
-  std::string text(std::size_t indent = 2) const;
-
- private:
-  std::vector<std::vector<std::string>> lines_;
-  std::string alignment_;
-};
-
-std::size_t display_width(std::string_view text);  // in characters, not bytes
-
-// The words in lines of at most `width` characters, each after `indent` spaces.
+// A name among others with blanks between them: in quotes where it has some of its own.
+std::string as_word(const std::string& name);
+// Such names in lines of at most `width` characters, each after `indent` spaces.
 std::string wrap(const std::vector<std::string>& words, std::size_t indent, std::size_t width = 88);
 
-std::string short_number(double value);    // 4 significant digits
-std::string percent(double share);         // "97.53 %"; "-" for NaN
 std::string seconds_text(double seconds);  // "0.42 s"
-std::string plural(Index count, const std::string& noun);
-std::string csv_field(const std::string& text);  // in quotes where it needs them
 
 // "gauss:2 0.61  linear 0.39": the largest weights first, ten at most and the others summed; those below 0.005 only counted, from 1e-4 on.
 std::string weights_text(const Vector& theta, const std::vector<Kernel>& kernels);

@@ -1,6 +1,7 @@
 // coterie train: one fit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "command.hpp"
 #include "coterie/data/split.hpp"
 #include "coterie/front/files.hpp"
+#include "coterie/mtmkl/group_list.hpp"
 #include "messages.hpp"
 #include "method_options.hpp"
 #include "problem.hpp"
@@ -23,6 +25,7 @@ struct TrainOptions {
   OutputOptions output;
   std::string model_path;
   CalibrationOptions calibration;
+  Index bootstrap = 0;
   double time_limit_seconds = std::numeric_limits<double>::infinity();
   const CLI::App* command = nullptr;  // to tell what was given from what is a default
 };
@@ -67,11 +70,49 @@ std::string advice(const Model& model, const Monitor& monitor, bool lambda_chang
 }
 
 struct Phases {
-  double read = 0, gram = 0, fit = 0, calibrate = 0, write = 0;
+  double read = 0, gram = 0, fit = 0, calibrate = 0, write = 0, resample = 0;
 };
 
+Json json_stability(const Model& model, const Stability& stability) {
+  Json out = {{"resamples", stability.resamples.size()}, {"support", Json::array()}};
+  for (const std::vector<Index>& group : listed(model.groups()))
+    out["support"].push_back(support(stability, group));
+  const Matrix together = share_together(stability, std::ssize(model.tasks));
+  for (const auto& row : together.rowwise())
+    out["together"].push_back(std::vector<double>(row.begin(), row.end()));
+  return out;
+}
+
+// How surely a task is with the rest of its group: the mean share of resamples over them.
+double belonging(const Matrix& together, const std::vector<Index>& group, Index t) {
+  double sum = 0;
+  for (const Index s : group)
+    if (s != t) sum += together(t, s);
+  return sum / static_cast<double>(group.size() - 1);
+}
+
+void print_stability(const Model& model, const Stability& stability) {
+  const Matrix together = share_together(stability, std::ssize(model.tasks));
+  fmt::print("groups in {} of the data (1: found again in each):\n",
+             plural(std::ssize(stability.resamples), "resample"));
+  Index number = 0;
+  for (const std::vector<Index>& group : listed(model.groups())) {
+    fmt::print("  group {}, {}: {:.2f}", ++number, plural(std::ssize(group), "task"),
+               support(stability, group));
+    if (group.size() > 1) {
+      const Index least = *std::ranges::min_element(
+          group, {}, [&](Index t) { return belonging(together, group, t); });
+      fmt::print("; least sure: {}, with the others in {:.0f} %",
+                 model.tasks[static_cast<std::size_t>(least)].name,
+                 100 * belonging(together, group, least));
+    }
+    fmt::print("\n");
+  }
+  fmt::print("\n");
+}
+
 void print_result(const TrainOptions& options, const Model& model, const Fitted& fitted,
-                  const Phases& phases, double seconds) {
+                  const std::optional<Stability>& stability, const Phases& phases, double seconds) {
   if (options.output.json) {
     Json out = json_fit(model);
     if (fitted.lambda_max > 0) out["lambda_max"] = json_number(fitted.lambda_max);
@@ -81,6 +122,8 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
     out["phases"] = {
         {"read", phases.read}, {"gram", phases.gram}, {"fit", phases.fit}, {"write", phases.write}};
     if (options.calibration.wanted()) out["phases"]["calibrate"] = phases.calibrate;
+    if (options.bootstrap > 0) out["phases"]["resample"] = phases.resample;
+    if (stability) out["bootstrap"] = json_stability(model, *stability);
     out["model"] = options.model_path;
     return print_json(out);
   }
@@ -95,6 +138,7 @@ void print_result(const TrainOptions& options, const Model& model, const Fitted&
              plural(model.certificate().outer_steps, "outer step"),
              to_string(model.certificate().status));
   fmt::print("{}\n", groups_text(model));
+  if (stability) print_stability(model, *stability);
   fmt::print("read {}, prepare {}, fit {}, write {}\n", seconds_text(phases.read),
              seconds_text(phases.gram), seconds_text(phases.fit), seconds_text(phases.write));
   const std::string size = model.kernels.empty()
@@ -143,10 +187,30 @@ bool add_probabilities(const TrainOptions& options, const Dataset& data, const E
   return found.has_value();
 }
 
+// The model is written already: this may take long, or end early.
+std::optional<Stability> resample(const TrainOptions& options, Dataset data,
+                                  const Settings& settings, const Extras& extras,
+                                  Monitor& monitor) {
+  set_stage_kept(fmt::format("warning: stopped before the groups of all resamples were found. The "
+                             "model is in {}.\n",
+                             options.model_path),
+                 exit_short);
+  if (interrupted() || monitor.timed_out()) return {};
+  Run run = run_of(options.problem, monitor, true);
+  run.share = [&](Index done, Index all) { return monitor.share(done, all, "resamples"); };
+  monitor.phase("resampling");
+  Stability found =
+      resample_groups(std::move(data), settings, options.bootstrap,
+                      static_cast<std::uint64_t>(settings.parameters.at("seed")), run, extras);
+  if (found.stopped) return {};
+  return found;
+}
+
 int run_train(const TrainOptions& options) {
   check_given(options.settings, *options.command);
   const Settings settings = in_full(options.settings);
   validate(settings);
+  if (options.bootstrap > 0) check_groups_are_searched(settings);
   check_model_output(options.model_path, input_files(options.problem, settings.kernels));
   check_problem(options.problem);
   check_calibration(options.calibration);
@@ -161,8 +225,8 @@ int run_train(const TrainOptions& options) {
   Dataset data = read_problem(options.problem);
   const Extras extras = read_extras(options.problem, settings, data);
   Dataset raw;
+  if (options.calibration.wanted() || options.bootstrap > 0) raw = data;
   if (options.calibration.wanted()) {
-    raw = data;
     fold_tasks(raw, options.calibration.folds,  // what cannot be folded is said before the fit
                static_cast<std::uint64_t>(options.calibration.seed));
   }
@@ -172,13 +236,20 @@ int run_train(const TrainOptions& options) {
   set_stage(Stage::writing);
   if (calibrated) save(model, options.model_path);
   phases.write += watch.lap();
+  std::optional<Stability> stability;
+  if (options.bootstrap > 0) {
+    stability = resample(options, std::move(raw), settings, extras, monitor);
+    phases.resample = watch.lap();
+  }
   set_stage(Stage::reading_only);
 
   monitor.clear();
   const Fitted fitted = found.kernel() ? *found.kernel() : Fitted();
-  print_result(options, model, fitted, phases, watch.seconds());
+  print_result(options, model, fitted, stability, phases, watch.seconds());
   if (!calibrated) tell("warning: {}\n", without_probabilities);
-  if (found.status() == Status::converged) return calibrated ? exit_done : exit_short;
+  const bool resampled = options.bootstrap == 0 || stability;
+  if (!resampled) tell("warning: stopped before the groups of all resamples were found.\n");
+  if (found.status() == Status::converged) return calibrated && resampled ? exit_done : exit_short;
   const bool lambda_changed =
       found.status() == Status::stopped && std::isinf(fitted.lambda) && settings.lambda.relative;
   tell("warning: {} Written to {} with status '{}'.\n",
@@ -201,8 +272,11 @@ void add_train(CLI::App& program, Action& chosen) {
   add_problem(command, options->problem);
   add_settings(command, options->settings);
   add_calibration(command, options->calibration);
+  add_number(command, "--bootstrap", options->bootstrap,
+             "resamples that show how stable the groups are that --method groups finds",
+             "a whole number >= 0", Index{0});
   add_number(command, "--time-limit", options->time_limit_seconds,
-             "seconds after which the fit stops and is kept", "a number >= 0", 0.0);
+             "stop after so many seconds, and keep what was reached", "a number >= 0", 0.0);
   add_resources(command, options->problem);
   add_quiet(command, options->output);
   add_json(command, options->output);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "coterie/io/model_file.hpp"
 #include "coterie/io/task_costs.hpp"
 #include "coterie/io/task_graph.hpp"
 #include "coterie/model/method.hpp"
@@ -92,7 +91,7 @@ VerifyInputs read_inputs(const VerifyOptions& options, const Model& model, const
 
 int run_verify(const VerifyOptions& options) {
   set_stage(Stage::reading_only);
-  const Model model = read_model(options.model_path);
+  const Model model = read_model_before(options.data.paths, options.model_path);
   const std::string source = file_list(options.data.paths);
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + source);
@@ -122,21 +121,12 @@ void add_verify(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App& command = add_command(
       program, "verify",
-      "Recompute the certificate from the training data, by separate code; of an extended model, "
-      "that of the tasks in the data",
+      "Check a model's certificate: recompute it from the training data, by separate code",
       "coterie verify model.h5 digits", options, run_verify, chosen);
-  command.add_option("MODEL", options->model_path, "model file of `coterie train`")
-      ->required()
-      ->type_name("");
+  add_model(command, options->model_path);
   add_paths(command, options->data);
   add_model_columns(command, options->data);
-  command
-      .add_option("--precomputed", options->precomputed,
-                  "where the matrix of a precomputed kernel is now; once per kernel (default: "
-                  "where it was)")
-      ->type_name("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_precomputed(command, options->precomputed, kWhereItIsNow);
   command
       .add_option("--task-C", options->task_C,
                   "the file that train was given, to check the C of tasks against (default: not "

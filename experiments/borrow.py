@@ -1,9 +1,9 @@
 """What borrowing from other tasks brings, harms and costs, as tables.
 
-  python3 experiments/borrow.py PROGRAM [FOLDER OF THE DATA]
+  python3 experiments/borrow.py PROGRAM [FOLDER OF THE DATA [PART...]]      parts: planted, growth, groups, costs
 
-Planted data: tasks with equal classifiers and few rows, unrelated tasks, and tasks of which half turn the labels around; accuracy on 200 new rows a task, mean and standard error over the draws. Then,
-where there is a folder of data: the groups found on landmine against its two kinds of ground (tasks 1 to 15, 16 to 29) as adjusted Rand index, and seconds of `train` and `select` with and without what the others know.
+Planted data: tasks with equal classifiers and few rows, unrelated tasks, and tasks of which half turn the labels around; accuracy on 200 new rows a task, mean and standard error over the draws. How the
+seconds of `train` grow with the number of tasks. Then, where there is a folder of data: the groups found on landmine against its two kinds of ground (tasks 1 to 15, 16 to 29) as adjusted Rand index, and seconds of `train` and `select` with and without what the others know.
 """
 
 import collections
@@ -12,6 +12,7 @@ import gzip
 import json
 import math
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -20,9 +21,11 @@ from pathlib import Path
 
 PROGRAM = sys.argv[1]
 DRAWS = 5
+GROWTH = (10, 30, 100, 300)  # tasks
 FORMS = [
     ("each task alone", ["--method", "stl", "--kernels", "linear gauss:2,4"]),
     ("one for all", ["--method", "pooled", "--kernels", "linear gauss:2,4"]),
+    ("a part for all and one for each", ["--method", "joint", "--parameters", "own=0.5", "--kernels", "linear gauss:2,4"]),
     ("groups, searched", ["--method", "groups", "--parameters", "clusters=2 restarts=5", "--kernels", "linear gauss:2,4"]),
     ("with the score of all", ["--kernels", "linear gauss:2,4 linear:raw@pooled"]),
     ("with the score of its group", ["--kernels", "linear gauss:2,4 linear:raw@group"]),
@@ -135,16 +138,43 @@ def costs(folder, rows):
     lines = []
     for name, options in (("paper", []), ("with @group, searched", ["--kernels", "paper linear:raw@group", "--first-stage", "C=1"]), ("with @group, alike", ["--kernels", "paper linear:raw@group", "--first-stage", "C=1 restarts=0"]),
                           ("with @pooled", ["--kernels", "paper linear:raw@pooled", "--first-stage", "C=1"]), ("with @others", ["--kernels", "paper linear:raw@others", "--first-stage", "C=1"]),
-                          ("smooth 5", ["--smooth", "5"]), ("groups, alike", ["--method", "groups", "--parameters", "restarts=0", "--kernels", "gauss:8"])):
+                          ("smooth 5", ["--smooth", "5"]), ("groups, alike", ["--method", "groups", "--parameters", "restarts=0", "--kernels", "gauss:8"]),
+                          ("pooled", ["--method", "pooled", "--kernels", "gauss:8"]), ("joint", ["--method", "joint", "--kernels", "gauss:8"])):
         options = [*options, "--class-weight", "balanced", "--threads", "1"]
         train = run(folder, "train", "l.csv", "-o", "m.h5", *options)[1]
         lines.append([name, f"{train:.1f}"])
     table(["landmine, half of the rows", "seconds of train"], lines)
 
 
+def growth(folder):
+    """CPU seconds of `train` on two planted groups of tasks with 20 rows each; a form that took more than two minutes gets no more tasks."""
+    kernels = "linear gauss:2,4"
+    forms = [("paper", ["--kernels", "paper"]), ("pooled", ["--method", "pooled", "--kernels", kernels]),
+             ("joint", ["--method", "joint", "--kernels", kernels]),
+             ("groups, searched", ["--method", "groups", "--kernels", kernels]),
+             ("groups, alike", ["--method", "groups", "--parameters", "restarts=0", "--kernels", kernels]),
+             *((f"with @{block}", ["--kernels", f"{kernels} linear:raw@{block}", "--first-stage", "C=1"]) for block in ("pooled", "group", "others"))]
+    seconds = {name: [] for name, _ in forms}
+    for tasks in GROWTH:
+        planted(folder / "g.csv", draw("opposite", random.Random(tasks), tasks), 20, random.Random(tasks))
+        for name, options in forms:
+            if seconds[name] and seconds[name][-1] > 120:
+                continue
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run(folder, "train", "g.csv", "-o", "m.h5", *options, "--threads", "1")
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    table(["tasks of 20 rows", *map(str, GROWTH)],
+          [[name, *(f"{v:.2g}" for v in seconds[name]), *["" for _ in GROWTH[len(seconds[name]):]]] for name, _ in forms])
+
+
+PARTS = {"planted": planted_table, "growth": growth, "groups": landmine_groups, "costs": costs}
+OF_LANDMINE = {"groups", "costs"}
+
 with tempfile.TemporaryDirectory() as name:
-    planted_table(Path(name))
-    if len(sys.argv) > 2:
-        landmine = list(csv.DictReader(gzip.open(Path(sys.argv[2]) / "landmine/data.csv.gz", "rt")))
-        landmine_groups(Path(name), landmine)
-        costs(Path(name), landmine)
+    landmine = list(csv.DictReader(gzip.open(Path(sys.argv[2]) / "landmine/data.csv.gz", "rt"))) if len(sys.argv) > 2 else None
+    for part in sys.argv[3:] or PARTS:
+        if part not in OF_LANDMINE:
+            PARTS[part](Path(name))
+        elif landmine:
+            PARTS[part](Path(name), landmine)

@@ -103,8 +103,19 @@ bad_csv("blank-line", GOOD.replace("\n", "\n\n", 3), "bad.csv:3:1: the line befo
 bad_csv("open-quote", replaced(3, 4, '"yes'), f"bad.csv:3:{start_of(3, 4)}: the quote opened here is not closed")
 bad_csv("latin-1-label", replaced(3, 4, "gr\u00fcn").encode("latin-1"), "bad.csv:3:", "not UTF-8 text")
 bad_csv("garbage", bytes(range(256)) * 40, "bad.csv: this is not text")
-bad_csv("zip-archive", b"PK\x03\x04" + bytes(100), "bad.csv: this is ")
+bad_csv("zip-archive", b"PK\x03\x04" + bytes(100), "bad.csv: this is a zip archive or spreadsheet; export it as CSV.")
+row("npz-archive", "train bad.npz -o out.h5", "bad.npz: this is an .npz archive. Save its arrays one by one, with numpy.save: features as X.npy",
+    files={"bad.npz": b"PK\x03\x04" + bytes(100)})
 bad_csv("folder", FOLDER, "bad.csv: this is a folder")
+bad_csv("task-of-another-name", csv_text(ROWS, header=["f1", "f2", "f3", "label", "site"]),
+        "column 'site' holds 'a', which is not a number. If it says which task a row belongs to, name it with --task site; else correct it, or leave")
+for command in ("predict", "evaluate", "verify"):  # which have no --drop
+    row(f"{command}-number", f"{command} m.h5 bad.csv", "column 'f2' holds 'tall', which is not a number. Correct it; the model needs this column.",
+        files={"bad.csv": replaced(7, 2, "tall")})
+for command in ("predict", "evaluate", "verify", "bound", "extend -o out.h5"):
+    row(f"{command.split()[0]}-data-first", f"{command} d.csv m.h5", "the model comes before the data: m.h5 d.csv instead of d.csv m.h5.")
+row("kernels-without-quotes", "train d.csv --kernels gauss:1 linear -o out.h5",
+    "there is no file 'linear'. If it belongs to --kernels, put the whole list in quotes, as in --kernels \"gauss:2 linear\".")
 row("csv-not-found", "train nowhere.csv -o out.h5", "nowhere.csv: there is no such file")
 row("csv-unreadable", "train bad.csv -o out.h5", "bad.csv: cannot be opened: Permission denied", files={"bad.csv": GOOD}, modes={"bad.csv": 0})
 bad_csv("gzip-cut-off", gzipped(GOOD)[:-100], "bad.csv: the gzip file ends too early")
@@ -544,6 +555,16 @@ row("output-not-writable", "train d.csv -o locked/m.h5", "--output: locked/m.h5 
 row("output-device", "train d.csv -o /dev/full", "/dev/full is not a regular file")
 row("output-is-input", "train d.csv -o d.csv", "--output: d.csv is also an input")
 row("output-predict-no-folder", "predict m.h5 d.csv -o nowhere/out.csv", "--output: the folder nowhere does not exist")
+row("page-no-output", "page m.h5", "--output is missing: the file for the page, such as report.html")
+row("page-ending", "page m.h5 -o out.pdf", "--output is 'out.pdf'; the name must end in .html or .htm")
+row("page-no-folder", "page m.h5 -o nowhere/out.html", "--output: the folder nowhere does not exist")
+row("page-other-data", "page m.h5 bad.csv -o out.html", "bad.csv: no column is called 'f3'", files={"bad.csv": "f1,f2,label,task\n1,2,no,a\n"})
+row("page-of-no-model", "page d.csv -o out.html", "d.csv")
+row("page-path-ending", "path d.csv --page out.svg", "--page is 'out.svg'; the name must end in .html or .htm")
+row("page-path-twice", "path d.csv --groups 1 --model out.html --page out.html", "--model and --page")
+row("page-select-twice", "select d.csv -o out.html --page out.html", "--output, --table, --picture and --page")
+row("page-experiment-ending", "experiment plan.toml -o out --page out.txt", "--page is 'out.txt'; the name must end in .html or .htm",
+    files={"plan.toml": 'shares = [0.5]\n[[dataset]]\nname = "d"\nfiles = "d.csv"\n[[method]]\nname = "o"\nkernels = "linear"\nC = [1]\nlambda = "0"\n'})
 row("output-predict-full", "predict m.h5 d.csv -o /dev/full", "/dev/full: cannot be written: No space left on device", code=1)
 row("output-generate-no-folder", "data generate -o nowhere/out.csv", "--output: the folder nowhere does not exist")
 row("output-convert-full", "data convert d.csv full.csv", "full.csv: cannot be written: No space left on device", code=1,

@@ -112,7 +112,7 @@ def test_killed_and_run_again_gives_the_same_bytes(coterie):
 
 def test_ctrl_c_keeps_the_cells(coterie):
     planted(coterie, PLAN.replace("repetitions = 4", "repetitions = 400"), samples=100)
-    result = coterie.interrupt("experiment", "plan.toml", "-o", "out", after="cells,")
+    result = coterie.interrupt("experiment", "plan.toml", "-o", "out", after="s left")
     assert result.code == 3 and "stopped" in result.err and "Go on with the same command" in result.err
     assert (coterie.folder / "out" / "journal").exists()
 
@@ -359,3 +359,11 @@ def test_a_damaged_journal_is_refused(coterie):
     assert "the journal is damaged" in coterie("experiment", "plan.toml", "-o", "out", code=2).err
     path.write_bytes(whole[:-10])  # cut off: the last cell is run again
     assert coterie("experiment", "plan.toml", "-o", "out", "--json").json["earlier"] == 23
+
+
+def test_messages_about_files_speak_of_keys_of_the_plan(coterie):
+    planted(coterie)
+    lines = (coterie.folder / "p.csv").read_text().splitlines()
+    coterie.write("p.csv", "\n".join([lines[0], lines[1], "tall" + lines[2][lines[2].index(","):], *lines[3:]]) + "\n")
+    result = coterie("experiment", "plan.toml", "-o", "out", code=2)
+    assert "p.csv:3:1: column 'f1' holds 'tall', which is not a number. Correct it, or leave the column out with 'drop' f1." in result.err

@@ -65,6 +65,26 @@ def divisors(folder, source):
     return ["--normalise", "tail:3"]
 
 
+def scores_of_a_pool(folder, source):
+    table(folder / "d.csv", source.normal(size=(3000, 5)), 40)
+    return ["--kernels", "linear gauss:2,4 linear:raw@pooled", "--first-stage", "C=1 folds=2"]
+
+
+def scores_of_many_models(folder, source):
+    table(folder / "d.csv", source.normal(size=(3000, 5)), 60)
+    return ["--kernels", "linear gauss:2,4 gauss:1@others linear:raw@group", "--first-stage", "C=1 folds=2 restarts=1"]
+
+
+def groups(folder, source):
+    table(folder / "d.csv", source.normal(size=(3000, 5)), 100)
+    return ["--method", "groups", "--kernels", "linear gauss:2,4", "--parameters", "restarts=2"]
+
+
+def own_parts(folder, source):
+    table(folder / "d.csv", source.normal(size=(4000, 4)), 600)
+    return ["--method", "joint", "--kernels", "linear gauss:2,4", "-C", "0.1"]
+
+
 def bytes_of(text):
     number, unit = re.fullmatch(r"([0-9.]+) ([KMG]B)", text).groups()
     return float(number) * {"KB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
@@ -109,6 +129,12 @@ def expect_limit_kept(what, program, folder, command, options):
 def test_the_limit_is_kept(program_path, tmp_path, shape):
     options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
     expect_limit_kept(shape.__name__, program_path, tmp_path, TRAIN, options)
+
+
+@pytest.mark.parametrize("shape", [scores_of_a_pool, scores_of_many_models, groups, own_parts])
+def test_it_is_kept_by_what_looks_at_all_tasks(program_path, tmp_path, shape):
+    options = [*shape(tmp_path, np.random.default_rng(1)), "--threads", "2"]
+    expect_limit_kept(shape.__name__, program_path, tmp_path, ["train", "d.csv", "-o", "m.h5"], options)
 
 
 @pytest.mark.parametrize("shape", [few_samples, few_samples_of_many_tasks])

@@ -13,10 +13,10 @@ import pytest
 
 from support import csv_text, small_csv, small_rows
 
-KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "tang", "pareto"]
+KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "joint", "tang", "pareto"]
 LINEAR = ["cmtl", "whom", "flexclus", "coclus", "metag"]
 TASKS = ("a", "b", "c", "d")
-LISTS = {"groups": "clusters=1,2", "tang": "share=0,0.5,1", "pareto": "power=1,2", "cmtl": "lambda=2^-4..2^0 clusters=1..2", "whom": "lambda=0.1,1 clusters=1,2",
+LISTS = {"groups": "clusters=1,2", "joint": "own=0,0.5", "tang": "share=0,0.5,1", "pareto": "power=1,2", "cmtl": "lambda=2^-4..2^0 clusters=1..2", "whom": "lambda=0.1,1 clusters=1,2",
          "flexclus": "lambda1=0.01,0.1 lambda3=0.1,1", "coclus": "clusters=1 lambda1=0.1,1 lambda2=0.1", "metag": "lambda=2^-6..2^-2"}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from support import csv_text, small_csv, small_rows
 
-KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "tang", "pareto"]
+KERNEL = ["stl", "mtl", "uniform", "pooled", "groups", "joint", "tang", "pareto"]
 LINEAR = ["cmtl", "whom", "flexclus", "coclus", "metag"]
 TASKS = ("a", "b", "c", "d")
 
@@ -113,6 +113,32 @@ def test_inspect_shows_the_settings_that_mean_something(data, method, without, a
     lines = data("inspect", "m.h5").out.split("settings\n")[1].split("\n\n")[0].splitlines()
     shown = {line.split()[0] for line in lines[1:]}
     assert among <= shown and not without & shown
+
+
+def test_resamples_show_how_stable_groups_are(coterie):
+    coterie("data", "generate", "-o", "d.csv", "--structure", "weights", "--tasks", "8", "--groups", "2", "--samples", "30", "--features", "5", "--seed", "2")
+    command = ["train", "d.csv", "--method", "groups", "--kernels", "linear gauss:2"]
+    coterie(*command, "-o", "without.h5")
+    runs = [coterie(*command, "-o", "m.h5", "--bootstrap", "12", "--threads", threads, "--json").json for threads in ("1", "2")]
+    found = runs[0]["bootstrap"]
+    assert found == runs[1]["bootstrap"] and found["resamples"] == 12
+    assert (coterie.folder / "m.h5").read_bytes() == (coterie.folder / "without.h5").read_bytes()
+    together = np.array(found["together"])
+    assert (together == together.T).all() and (together.diagonal() == 1).all()
+    place = {task["name"]: i for i, task in enumerate(runs[0]["tasks"])}
+    groups = [[place[name] for name in group] for group in runs[0]["groups"]]
+    assert len(groups) == 2 and len(found["support"]) == 2 and min(found["support"]) > 0.8
+    for one in groups:
+        for other in groups:
+            share = together[np.ix_(one, other)]
+            assert share.min() > 0.6 if one is other else share.max() < 0.4
+    text = coterie(*command, "-o", "m.h5", "--bootstrap", "3").out
+    assert "groups in 3 resamples of the data" in text and "least sure: t" in text
+    # Labels by chance have no groups that are found again.
+    coterie("data", "generate", "-o", "d.csv", "--structure", "weights", "--tasks", "8", "--groups", "2", "--samples", "30", "--features", "5", "--seed", "2",
+            "--noise", "0.49")
+    assert np.mean(coterie(*command, "-o", "m.h5", "--bootstrap", "12", "--json").json["bootstrap"]["support"]) < 0.8
+    assert "--method pooled searches for none" in coterie("train", "d.csv", "-o", "p.h5", "--method", "pooled", "--bootstrap", "2", code=2).err
 
 
 def test_pooled_gives_every_task_the_same_decisions(data):

@@ -199,7 +199,7 @@ def test_columns_that_are_not_there(named):
     rows = small_rows()
     named.write("u.csv", csv_text([[*row[:3], row[4]] for row in rows], header=["f1", "f2", "f3", "site"]))
     assert len(rows_of(named("predict", "m.h5", "u.csv").out)) == 28  # labels are not needed
-    assert "no column is called 'target', which the model (unless --label names another) asks for" in named("evaluate", "m.h5", "u.csv", code=2).err
+    assert "no column is called 'target', as in the data of the model; say with --label which column holds the labels" in named("evaluate", "m.h5", "u.csv", code=2).err
     named.write("n.csv", csv_text([row[:4] for row in rows], header=HEADER[:4]))
     assert "there is no task column, but the model has 2 tasks (a, b). Add a column 'site', or name it with --task." in named("predict", "m.h5", "n.csv", code=2).err
     named.write("usual.csv", csv_text(rows))  # as commands without a model expect it

@@ -437,4 +437,4 @@ def test_evaluate_several_classes(many):
 
 def test_help_says_what_the_label_is(coterie):
     text = " ".join(coterie("predict", "--help").out.split())
-    assert "The label stays that of the vote, even where another class is more probable" in text
+    assert "the label stays that of the vote, even if another class is more probable" in text

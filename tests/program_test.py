@@ -17,7 +17,7 @@ import pytest
 
 from support import csv_text, gzipped, libsvm_text, small_csv, small_rows
 
-COMMANDS = [["train"], ["select"], ["path"], ["predict"], ["evaluate"], ["extend"], ["inspect"], ["stats"], ["verify"], ["demo"], ["data"], ["data", "list"], ["data", "describe"],
+COMMANDS = [["train"], ["select"], ["path"], ["predict"], ["evaluate"], ["extend"], ["inspect"], ["page"], ["stats"], ["verify"], ["demo"], ["data"], ["data", "list"], ["data", "describe"],
             ["data", "generate"], ["data", "convert"], ["data", "fetch"]]
 FAST = ["--kernels", "linear gauss:1,4"]
 
@@ -47,7 +47,7 @@ def trained(coterie):
 
 def test_help_lists_every_command(coterie):
     text = coterie("--help").out
-    for name in ("train", "select", "path", "predict", "evaluate", "extend", "inspect", "verify", "data", "demo"):
+    for name in ("train", "select", "path", "predict", "evaluate", "extend", "inspect", "page", "verify", "data", "demo"):
         assert f"\n  {name} " in text, text
 
 

@@ -125,6 +125,7 @@ int main(int count, char** arguments) {
   Index findings = 0, late = 0, refuted = 0;
   double seconds = 0;
   std::string most_steps_of, slowest_of, worst_of;
+  std::vector<Index> steps;  // of those that converged
   std::mutex one_at_a_time;
   const Index every = options.exact > 0 ? std::max<Index>(1, options.count / options.exact) : 0;
   parallel_for(options.count, 0, [&](Index k) {
@@ -150,7 +151,10 @@ int main(int count, char** arguments) {
       worst = out;
       worst_of = problem.description;
     }
-    if (out.status == "converged") largest_bound = std::max(largest_bound, out.bound);
+    if (out.status == "converged") {
+      largest_bound = std::max(largest_bound, out.bound);
+      steps.push_back(out.steps);
+    }
     if (out.excess > -1) {
       ++recomputed;
       excess = std::max(excess, out.excess);
@@ -175,6 +179,9 @@ int main(int count, char** arguments) {
   for (const auto& [status, number] : statuses) fmt::print("  {}: {}\n", status, number);
   fmt::print("  with a finding of verify: {}\n  slower than {} s: {}\n", findings, options.seconds,
              late);
+  const auto middle = steps.begin() + std::ssize(steps) / 2;
+  std::nth_element(steps.begin(), middle, steps.end());
+  if (!steps.empty()) fmt::print("  median of steps: {}\n", *middle);
   fmt::print("  most steps: {} ({})\n", most_steps.steps, most_steps_of);
   fmt::print("  slowest: {:.3f} s ({})\n", slowest.seconds, slowest_of);
   fmt::print("  stated and verified relative gap differ by at most {:.2e} ({})\n",

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from support import small_csv
+from support import small_csv, small_rows
 
 FAST = ["--kernels", "linear gauss:1,4"]
 GRID = ["--C", "0.25,1,4", "--lambda", "0,0.1max,0.5max,inf", "--norm", "1,2,inf", "--normalise", "cosine,tail:2", "--folds", "3"]
@@ -252,7 +252,7 @@ def test_path_killed_and_resumed_gives_the_same_bytes(coterie):
 
 def test_ctrl_c_keeps_the_rows_and_says_how_to_go_on(coterie):
     planted(coterie, tasks=8, samples=60)
-    result = coterie.interrupt("select", "p.csv", "--norm", "1,1.5,2,4", "--normalise", "cosine,variance", "--folds", "10", "-o", "s.h5", after="rows,")
+    result = coterie.interrupt("select", "p.csv", "--norm", "1,1.5,2,4", "--normalise", "cosine,variance", "--folds", "10", "-o", "s.h5", after="s left")
     assert result.code == 1 and "stopped: no model was written" in result.err and "--resume" in result.err
     assert (coterie.folder / "s.h5.journal").exists() and not (coterie.folder / "s.h5").exists()
 
@@ -475,3 +475,34 @@ def test_long_commands_say_how_long_they_will_take(coterie):
     assert "rows," in result.err and " s left" in result.err, result.describe()  # it takes seconds
     quiet = coterie("select", "p.csv", *FAST, *GRID, "-o", "s.h5", "--quiet")
     assert quiet.err == ""
+
+
+# What is printed
+
+
+@pytest.mark.parametrize("method, says", [
+    ("stl", "2 points x 2 folds = 4 scores, in 4 rows (one fold at one C) from 8 fits: one with the same kernel for all tasks, and from there that of the method\n"),
+    ("mtl", "2 points x 2 folds = 4 scores, in 4 rows (one fold at one C), a fit each\n"),
+    ("uniform", "2 points x 2 folds = 4 scores, a fit each, in 2 rows (fits one after the other in one fold)\n"),
+])
+def test_counts_of_methods_without_lambda(coterie, method, says):
+    coterie.write("d.csv", small_csv())
+    out = coterie("select", "d.csv", "--method", method, "--C", "1,2", "--folds", "2", "-o", "s.h5").out
+    assert says in out and "lambda_max" not in out
+
+
+def test_names_with_blanks_are_told_apart(coterie):
+    coterie.write("d.csv", small_csv(tasks=("ward one", "icu")))
+    out = coterie("train", "d.csv", "--lambda", "inf", "-o", "m.h5").out
+    assert '    "ward one" icu\n' in out
+
+
+def test_validation_rows_of_numpy_have_labels_of_their_own(coterie):
+    rows = np.array([row[:3] for row in small_rows()], dtype=float)
+    for name, values in {"X": rows, "y": [row[3] for row in small_rows()], "t": [row[4] for row in small_rows()],
+                         "V": rows[::2], "V-labels": [row[3] for row in small_rows()[::2]], "V-tasks": [row[4] for row in small_rows()[::2]],
+                         "U": rows[::2]}.items():
+        np.save(coterie.folder / f"{name}.npy", values)
+    command = ["select", "X.npy", "--label", "y.npy", "--task", "t.npy", *FAST, "--C", "1", "--lambda", "0", "-o", "s.h5", "--validation"]
+    assert "14 rows to judge on" in coterie(*command, "V.npy").out
+    assert "--validation: U.npy: a .npy file holds features only. Put the labels beside it, as U-labels.npy." in coterie(*command, "U.npy", code=2).err

@@ -185,7 +185,7 @@ def test_names_that_formats_must_escape(coterie):
     assert r"| a\|b_1 |" in coterie(*arguments, "--format", "markdown").out
     latex = coterie(*arguments, "--format", "latex").out
     assert r"a|b\_1 &" in latex and r"50\% \& \textbackslash{}c\{\} &" in latex
-    assert '"50% & \\c{}",' in coterie(*arguments, "--format", "csv").out
+    assert "\n50% & \\c{}," in coterie(*arguments, "--format", "csv").out  # CSV has nothing to escape there
     coterie(*arguments, "--picture", "t.svg")
     assert "a|b_1" in "".join(ElementTree.parse(coterie.folder / "t.svg").getroot().itertext())
 

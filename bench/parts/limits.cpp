@@ -34,6 +34,35 @@ double seconds_of(std::vector<Task>& tasks, const Work& work) {
   return watch.seconds();
 }
 
+// Rows, products, curvature, a cold fit, LIBSVM.
+Timing time_work(const Prepared& prepared, const Fit& fit, double lambda, Index runs,
+                 std::vector<Task>& tasks, RowPool& pool) {
+  return interleave(
+      runs, {[&] {
+               return seconds_of(tasks, [&](Task& task) {
+                 MixedGram& K = task.svm.gram();
+                 K.set_weights(task.theta);
+                 K.lend(pool.take());
+                 for (const Index k : task.support) K.row(k);
+                 pool.give_back(K.take_back());
+               });
+             },
+             [&] {
+               return seconds_of(tasks, [&](Task& task) {
+                 Matrix K_beta;
+                 task.svm.gram().products(task.support, task.support, task.beta.data(), K_beta);
+               });
+             },
+             [&] {
+               for (Task& task : tasks)  // the factor destroys the kernel that evaluate_task left
+                 task.state = evaluate_task(task.svm, task.theta, task.state.svm.alpha, 1e-3, pool);
+               return seconds_of(tasks,
+                                 [&](Task& task) { add_curvature(task.svm, task.state, pool); });
+             },
+             [&] { return timed_fit(prepared, lambda).seconds; },
+             [&] { return libsvm_pass(prepared, fit); }});
+}
+
 }  // namespace
 
 std::vector<Report> part_limits(const Options& options) {
@@ -63,31 +92,7 @@ std::vector<Report> part_limits(const Options& options) {
       tasks.reserve(prepared.set.y.size());
       for (std::size_t t = 0; t < prepared.set.y.size(); ++t)
         tasks.emplace_back(prepared, fit, t, pool);
-      const Timing timing = interleave(
-          options.runs,
-          {[&] {
-             return seconds_of(tasks, [&](Task& task) {
-               MixedGram& K = task.svm.gram();
-               K.set_weights(task.theta);
-               K.lend(pool.take());
-               for (const Index k : task.support) K.row(k);
-               pool.give_back(K.take_back());
-             });
-           },
-           [&] {
-             return seconds_of(tasks, [&](Task& task) {
-               Matrix K_beta;
-               task.svm.gram().products(task.support, task.support, task.beta.data(), K_beta);
-             });
-           },
-           [&] {
-             for (Task& task : tasks)  // the factor destroys the kernel that evaluate_task left
-               task.state = evaluate_task(task.svm, task.theta, task.state.svm.alpha, 1e-3, pool);
-             return seconds_of(tasks,
-                               [&](Task& task) { add_curvature(task.svm, task.state, pool); });
-           },
-           [&] { return timed_fit(prepared, lambda).seconds; },
-           [&] { return libsvm_pass(prepared, fit); }});
+      const Timing timing = time_work(prepared, fit, lambda, options.runs, tasks, pool);
       const double rows = timing.seconds[0];
       const double products = timing.seconds[1];
       const double curvature = timing.seconds[2];

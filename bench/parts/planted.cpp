@@ -86,6 +86,19 @@ std::string kernel_per_feature(Index features) {
   return text;
 }
 
+Contestant kernel_per_feature_contestant(const PlantedWeightsSettings& plan) {
+  Contestant coterie{"coterie, a kernel per feature", {}, {Structure::coclusters}};
+  for (const char* lambda : {"1max", "0.6max", "0.4max", "0.2max", "0.1max", "0.05max", "0"})
+    for (const double C : powers(-6, 4, 2)) {
+      Settings settings;
+      settings.C = C;
+      settings.lambda = lambda;
+      settings.kernels = kernel_per_feature(plan.features);
+      coterie.settings.push_back(settings);
+    }
+  return coterie;
+}
+
 std::vector<Contestant> contestants_for(const PlantedWeightsSettings& plan) {
   const std::vector<double> strengths = powers(-10, 2, 1);
   const auto clusters = static_cast<double>(plan.clusters);
@@ -141,16 +154,7 @@ std::vector<Contestant> contestants_for(const PlantedWeightsSettings& plan) {
     whom.settings.push_back(linear("whom", {{"lambda", s}, {"clusters", clusters}}));
   all.push_back(whom);
 
-  Contestant coterie{"coterie, a kernel per feature", {}, {Structure::coclusters}};
-  for (const char* lambda : {"1max", "0.6max", "0.4max", "0.2max", "0.1max", "0.05max", "0"})
-    for (const double C : powers(-6, 4, 2)) {
-      Settings settings;
-      settings.C = C;
-      settings.lambda = lambda;
-      settings.kernels = kernel_per_feature(plan.features);
-      coterie.settings.push_back(settings);
-    }
-  all.push_back(coterie);
+  all.push_back(kernel_per_feature_contestant(plan));
   return all;
 }
 
@@ -296,6 +300,35 @@ std::string shown(const std::vector<double>& values, double factor, int digits) 
                      factor * error_of(values), digits);
 }
 
+// Into the row of the method, under the structure's name.
+void put(Report& report, const std::string& method, const std::string& structure,
+         const std::string& cell) {
+  const auto found =
+      std::ranges::find_if(report.rows, [&](const Row& row) { return row.at("method") == method; });
+  if (found != report.rows.end())
+    (*found)[structure] = cell;
+  else
+    report.rows.push_back({{"method", method}, {structure, cell}});
+}
+
+// A method on the structure that it is made for.
+Row row_of(const std::string& name, const std::string& method, const Outcome& outcome) {
+  const std::vector<double> found = column(outcome.by_accuracy, &Score::index);
+  const std::vector<double> found_best = column(outcome.by_index, &Score::index);
+  Row row = {{"structure", name}, {"method", method}, {"parameters", outcome.chosen}};
+  for (std::size_t s = 0; s < found.size(); ++s)
+    row[fmt::format("seed {}", test_seeds[s])] = fmt::format("{:.2f}", found[s]);
+  const auto accuracy_of = [](const std::vector<Score>& scores) {
+    return fmt::format("{:.1f}", 100 * mean_of(column(scores, &Score::accuracy)));
+  };
+  row["mean"] = fmt::format("{:.2f}", mean_of(found));
+  row["accuracy"] = accuracy_of(outcome.by_accuracy);
+  row["chosen for it"] = fmt::format("{:.2f}", mean_of(found_best));
+  row["accuracy then"] = accuracy_of(outcome.by_index);
+  row["those parameters"] = outcome.chosen_for_index;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Report> part_planted(const Options& options) {
@@ -335,38 +368,20 @@ std::vector<Report> part_planted(const Options& options) {
     std::vector<double> truth;
     for (const Planting& planting : test) truth.push_back(truth_accuracy(planting));
 
-    const auto put = [&](Report& report, const std::string& method, const std::string& cell) {
-      const auto found = std::ranges::find_if(
-          report.rows, [&](const Row& row) { return row.at("method") == method; });
-      if (found != report.rows.end())
-        (*found)[name] = cell;
-      else
-        report.rows.push_back({{"method", method}, {name, cell}});
-    };
     for (const Contestant& contestant : contestants) {
       say(fmt::format("planted: {}, {}", name, contestant.name));
       const Outcome outcome = run_contestant(contestant, choosing, test);
       const std::vector<double> found = column(outcome.by_accuracy, &Score::index);
       const std::vector<double> found_best = column(outcome.by_index, &Score::index);
-      put(accuracy, contestant.name, shown(column(outcome.by_accuracy, &Score::accuracy), 100, 1));
+      put(accuracy, contestant.name, name,
+          shown(column(outcome.by_accuracy, &Score::accuracy), 100, 1));
       if (contestant.pooled) continue;
-      put(index, contestant.name, shown(found, 1, 2));
-      put(best, contestant.name, shown(found_best, 1, 2));
+      put(index, contestant.name, name, shown(found, 1, 2));
+      put(best, contestant.name, name, shown(found_best, 1, 2));
       if (std::ranges::find(contestant.suits, plan.structure) == contestant.suits.end()) continue;
-      Row row = {{"structure", name}, {"method", contestant.name}, {"parameters", outcome.chosen}};
-      for (std::size_t s = 0; s < found.size(); ++s)
-        row[fmt::format("seed {}", test_seeds[s])] = fmt::format("{:.2f}", found[s]);
-      const auto accuracy_of = [](const std::vector<Score>& scores) {
-        return fmt::format("{:.1f}", 100 * mean_of(column(scores, &Score::accuracy)));
-      };
-      row["mean"] = fmt::format("{:.2f}", mean_of(found));
-      row["accuracy"] = accuracy_of(outcome.by_accuracy);
-      row["chosen for it"] = fmt::format("{:.2f}", mean_of(found_best));
-      row["accuracy then"] = accuracy_of(outcome.by_index);
-      row["those parameters"] = outcome.chosen_for_index;
-      pairs.rows.push_back(std::move(row));
+      pairs.rows.push_back(row_of(name, contestant.name, outcome));
     }
-    put(accuracy, "the true weights", shown(truth, 100, 1));
+    put(accuracy, "the true weights", name, shown(truth, 100, 1));
   }
   return {pairs, index, best, accuracy};
 }

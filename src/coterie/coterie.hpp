@@ -26,6 +26,7 @@
 #include "coterie/experiment/tables.hpp"      // write_tables
 
 // Data to try things on, and data as files.
+#include "coterie/data/description.hpp"      // describe: what is in a table
 #include "coterie/data/fingerprint.hpp"      // fingerprint
 #include "coterie/data/planted.hpp"          // plant_groups
 #include "coterie/data/planted_weights.hpp"  // plant_weights: structure in the weights of tasks
@@ -40,14 +41,21 @@
 #include "coterie/stats/comparison.hpp"  // compare_methods: ranks, Friedman, Holm, Nemenyi, Wilcoxon
 #include "coterie/stats/paired.hpp"      // mean_interval, resampled_t_test
 
-// Pictures as SVG text: as_svg.
+// Results as files, and pictures as SVG text: as_svg.
 #include "coterie/report/affinity.hpp"
+#include "coterie/report/comparison.hpp"  // comparison_text
 #include "coterie/report/critical_difference.hpp"
 #include "coterie/report/dendrogram.hpp"
 #include "coterie/report/heat_map.hpp"
+#include "coterie/report/path.hpp"  // path_files
 #include "coterie/report/score_plot.hpp"
+#include "coterie/report/selection.hpp"  // csv_grid, heat_map_of
+#include "coterie/report/study.hpp"      // study_files
 #include "coterie/report/weight_paths.hpp"
 #include "coterie/report/weight_plane.hpp"
+
+// Pages to look at: as_page.
+#include "coterie/page/page.hpp"
 
 // For experts: the solver on given Gram matrices (fit), and what searches are made of.
 #include "coterie/kernel/gram.hpp"      // compute_grams

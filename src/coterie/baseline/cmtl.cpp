@@ -90,6 +90,52 @@ double CmtlPenalty::conjugate(const Matrix& Z, double) {
 // to beta/4: squares from the products of rows do, as long as alpha is not far below beta. Else small singular values matter, which those
 // products lose; they are then taken from W itself. The roots of both are norms: each changes by at most its value at what its argument
 // is off by.
+void CmtlPenalty::add_box(const Matrix& W, const Matrix& Z, PenaltyProof& proof) const {
+  constexpr double u = unit_roundoff;
+  const CmtlParameters& p = parameters_;
+  const Index T = W.rows();
+  const double m = static_cast<double>(directions_);
+  constexpr double even_enough = 1e3;
+  const bool by_products = box_.beta <= even_enough * box_.alpha;
+  struct Values {
+    Vector sigma;
+    double off = 0;          // length of their error
+    double squares_off = 0;  // of the sum of their squares, where these are what is computed
+  };
+  const auto values_of = [&](const Matrix& A) -> Values {
+    const Matrix part = p.centred ? centred(A) : A;
+    const double one = error_of_singular_values(T, A.cols(), part.norm());
+    const double means = p.centred ? static_cast<double>(2 * T + 4) * u * A.norm() : 0;
+    if (by_products)
+      return {directions_of(part).sigma.head(directions_), means, m * one * part.norm()};
+    Vector sigma = Vector::Zero(directions_);
+    const Vector found = singular_values(part.transpose());
+    const Index count = std::min(directions_, found.size());
+    sigma.head(count) = found.head(count);
+    return {sigma, std::sqrt(m) * one + means, 0};
+  };
+  const auto [sigma, sigma_off, W_squares_off] = values_of(W);
+  const double value = box_norm_squared(sigma, box_);
+  const Vector l = clip_weights(sigma, box_);
+  double above = 0;  // of the budget, in weights that are not at their lower end
+  for (const double weight : l)
+    if (weight > box_.alpha) above += weight;
+  const double clipped = 4 * (m + 8) * u * (above > 0 ? 1 + box_.budget / above : 1);
+  const double even = std::min(box_.beta, box_.budget / m);
+  proof.value.error +=
+      change_of_square(value, sigma_off / std::sqrt(even) * (1 + 1e-9)) + clipped * value;
+  proof.value.error += W_squares_off / box_.alpha;
+  proof.value.value += value;
+
+  const auto [zeta, zeta_off, Z_squares_off] = values_of(Z);
+  const double conjugate = box_norm_conjugate(zeta, box_);
+  proof.conjugate.error += change_of_square(conjugate, zeta_off * std::sqrt(box_.beta / 4)) +
+                           (m + 8) * u * (conjugate + box_.budget * zeta[0] * zeta[0]);
+  proof.conjugate.error += Z_squares_off * box_.beta / 4;
+  proof.conjugate.value += conjugate;
+  proof.reach = std::max(proof.reach, box_.beta / 4);
+}
+
 PenaltyProof CmtlPenalty::prove(const Matrix& W, const Matrix& Z) {
   constexpr double u = unit_roundoff;
   const CmtlParameters& p = parameters_;
@@ -106,48 +152,7 @@ PenaltyProof CmtlPenalty::prove(const Matrix& W, const Matrix& Z) {
     proof.conjugate = mean_part(Z, 1 / (4 * p.mean));
     proof.reach = 1 / (4 * p.mean);
   }
-  if (directions_ > 0) {
-    const double m = static_cast<double>(directions_);
-    constexpr double even_enough = 1e3;
-    const bool by_products = box_.beta <= even_enough * box_.alpha;
-    struct Values {
-      Vector sigma;
-      double off = 0;          // length of their error
-      double squares_off = 0;  // of the sum of their squares, where these are what is computed
-    };
-    const auto values_of = [&](const Matrix& A) -> Values {
-      const Matrix part = p.centred ? centred(A) : A;
-      const double one = error_of_singular_values(T, A.cols(), part.norm());
-      const double means = p.centred ? static_cast<double>(2 * T + 4) * u * A.norm() : 0;
-      if (by_products)
-        return {directions_of(part).sigma.head(directions_), means, m * one * part.norm()};
-      Vector sigma = Vector::Zero(directions_);
-      const Vector found = singular_values(part.transpose());
-      const Index count = std::min(directions_, found.size());
-      sigma.head(count) = found.head(count);
-      return {sigma, std::sqrt(m) * one + means, 0};
-    };
-    const auto [sigma, sigma_off, W_squares_off] = values_of(W);
-    const double value = box_norm_squared(sigma, box_);
-    const Vector l = clip_weights(sigma, box_);
-    double above = 0;  // of the budget, in weights that are not at their lower end
-    for (const double weight : l)
-      if (weight > box_.alpha) above += weight;
-    const double clipped = 4 * (m + 8) * u * (above > 0 ? 1 + box_.budget / above : 1);
-    const double even = std::min(box_.beta, box_.budget / m);
-    proof.value.error +=
-        change_of_square(value, sigma_off / std::sqrt(even) * (1 + 1e-9)) + clipped * value;
-    proof.value.error += W_squares_off / box_.alpha;
-    proof.value.value += value;
-
-    const auto [zeta, zeta_off, Z_squares_off] = values_of(Z);
-    const double conjugate = box_norm_conjugate(zeta, box_);
-    proof.conjugate.error += change_of_square(conjugate, zeta_off * std::sqrt(box_.beta / 4)) +
-                             (m + 8) * u * (conjugate + box_.budget * zeta[0] * zeta[0]);
-    proof.conjugate.error += Z_squares_off * box_.beta / 4;
-    proof.conjugate.value += conjugate;
-    proof.reach = std::max(proof.reach, box_.beta / 4);
-  }
+  if (directions_ > 0) add_box(W, Z, proof);
   const auto scale = [](Rounded x, double factor) -> Rounded {
     return {factor * x.value, factor * (x.error + 4 * u * x.value)};
   };

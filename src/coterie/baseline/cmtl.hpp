@@ -44,6 +44,8 @@ class CmtlPenalty : public Penalty {
   Relaxed matrix_of_clusters(const Matrix& W) const;
 
  private:
+  void add_box(const Matrix& W, const Matrix& Z, PenaltyProof& proof) const;
+
   CmtlParameters parameters_;
   Index directions_;  // T - 1, or T when not centred
   Box box_;

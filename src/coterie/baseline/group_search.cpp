@@ -41,12 +41,13 @@ Vector balanced_costs(const Vector& y, double C) {
 class Search {
  public:
   Search(const PooledSamples& pool, const Vector& theta, double C, const GroupSearch& how,
-         int threads)
+         int threads, double memory)
       : pool_(pool),
         theta_(theta),
         C_(C),
         k_(std::min(how.clusters, std::ssize(pool.sizes))),
         threads_(threads),
+        memory_(memory / thread_count(threads)),
         random_(how.seed) {
     Index first = 0;
     for (const Index size : pool.sizes) {
@@ -145,7 +146,7 @@ class Search {
     const Vector y = pool_.y(trained);
     const TaskGrams grams = slice(pool_.grams, trained);
     const SvmResult svm = train_svm(grams, theta_, y, Vector::Ones(y.size()), balanced_costs(y, C_),
-                                    {.gap_tolerance = kGap});
+                                    {.gap_tolerance = kGap}, 0, memory_);
     std::vector<Index> support;
     std::vector<double> beta;
     for (Index i = 0; i < y.size(); ++i) {
@@ -171,6 +172,7 @@ class Search {
   double C_;
   Index k_;
   int threads_;
+  double memory_;  // of one SVM
   Random random_;
   std::vector<std::vector<Index>> samples_;  // [task], of the pool
   std::vector<Index> block_;                 // of every task
@@ -217,9 +219,10 @@ SearchEnd alternate(Search& search, std::vector<Index> group, const KeepGoing& k
 }  // namespace
 
 FoundGroups find_groups(const PooledSamples& pool, const Vector& theta, double C,
-                        const GroupSearch& how, int threads, const KeepGoing& keep_going) {
+                        const GroupSearch& how, int threads, const KeepGoing& keep_going,
+                        double memory) {
   const SingleThreadedBlas guard;
-  Search search(pool, theta, C, how, threads);
+  Search search(pool, theta, C, how, threads, memory);
   const bool alone = how.clusters == 1 || search.T() == 1;
   const Index starts = alone ? 1 : how.restarts;
   std::vector<SearchEnd> ends;

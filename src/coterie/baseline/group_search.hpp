@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "coterie/math/parallel.hpp"
@@ -45,8 +46,10 @@ struct PooledSamples {
   const std::vector<Index>& sizes;  // of the tasks
 };
 
-// SVMs have kernel weights theta and cost C, classes weighing the same. Ends with the best groups so far when `keep_going` says so.
+// SVMs have kernel weights theta and cost C, classes weighing the same; `memory` bounds the bytes that their kernel values take, and changes no
+// bit. Ends with the best groups so far when `keep_going` says so.
 FoundGroups find_groups(const PooledSamples& pool, const Vector& theta, double C,
-                        const GroupSearch& how, int threads = 1, const KeepGoing& keep_going = {});
+                        const GroupSearch& how, int threads = 1, const KeepGoing& keep_going = {},
+                        double memory = std::numeric_limits<double>::infinity());
 
 }  // namespace coterie

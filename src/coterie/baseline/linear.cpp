@@ -212,6 +212,14 @@ struct ModelOptimum {
   double change = 0;   // of model and penalty, from the point where the model was made
 };
 
+// Fills in R(W) and the change, and returns the gap. `slope` is grad q(W), `step` leads to W from where the model was made.
+double measure(ModelOptimum& optimum, const Matrix& step, const Matrix& slope, Penalty& penalty,
+               const LinearPoint& from, const Matrix& gradient, double slack) {
+  optimum.penalty = penalty.value(optimum.W);
+  optimum.change = (gradient + slope).cwiseProduct(step).sum() / 2 + optimum.penalty - from.penalty;
+  return optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(optimum.W).sum();
+}
+
 // The same where R is quadratic, by conjugate gradients on  A'A W + grad R(W) = p,  preconditioned by A'A + rho I with rho amid the
 // curvatures of R: curvatures of q, however far apart, do not matter.
 ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalty,
@@ -255,11 +263,7 @@ ModelOptimum minimise_quadratic_model(std::vector<Quadratic>& q, Penalty& penalt
     if (iteration % every == 0 || last) {
       const Matrix slope = gradient + by_task(step, times);
       optimum.W = from.W + step;
-      optimum.penalty = penalty.value(optimum.W);
-      optimum.change =
-          (gradient + slope).cwiseProduct(step).sum() / 2 + optimum.penalty - from.penalty;
-      const double gap =
-          optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(optimum.W).sum();
+      const double gap = measure(optimum, step, slope, penalty, from, gradient, slack);
       if ((gap <= target && optimum.change < 0) || last) return optimum;
     }
     direction = next + size / size_before * direction;
@@ -309,11 +313,7 @@ ModelOptimum minimise_model(std::vector<Quadratic>& q, Penalty& penalty, const L
             rho * (V.row(t) - X.row(t)) + q[at(t)].times(residual.row(t).transpose()).transpose();
       });
       optimum.W = Z;
-      optimum.penalty = penalty.value(Z);
-      optimum.change =
-          (gradient + slope).cwiseProduct(Z - from.W).sum() / 2 + optimum.penalty - from.penalty;
-      const double gap =
-          optimum.penalty + penalty.conjugate(-slope, slack) + slope.cwiseProduct(Z).sum();
+      const double gap = measure(optimum, Z - from.W, slope, penalty, from, gradient, slack);
       if ((gap <= target && optimum.change < 0) || last) return optimum;
     }
     if (iteration % patience == 0) {  // `slope` is that of this Z

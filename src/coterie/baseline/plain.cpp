@@ -57,4 +57,11 @@ std::vector<std::vector<Index>> pooled_samples(const Groups& groups,
   return out;
 }
 
+std::vector<Index> tasks_of_samples(const std::vector<Index>& sizes) {
+  std::vector<Index> out;
+  for (std::size_t t = 0; t < sizes.size(); ++t)
+    out.insert(out.end(), static_cast<std::size_t>(sizes[t]), static_cast<Index>(t));
+  return out;
+}
+
 }  // namespace coterie

@@ -18,4 +18,7 @@ Dataset pool_tasks(const Dataset& data);
 std::vector<std::vector<Index>> pooled_samples(const Groups& groups,
                                                const std::vector<Index>& sizes);
 
+// The task of every sample of that pool.
+std::vector<Index> tasks_of_samples(const std::vector<Index>& sizes);
+
 }  // namespace coterie

@@ -39,13 +39,13 @@ struct BoundSettings {
 template <typename S, typename F>
 requires std::same_as<std::remove_const_t<S>, BoundSettings>
 void visit_fields(S& s, F&& f) {
-  f("delta", s.delta, "probability that the bound may fail", "a number between 0 and 1");
-  f("margin", s.margin, "margin rho that training scores are held against",
+  f("delta", s.delta, "how likely the bound may be to fail", "a number between 0 and 1");
+  f("margin", s.margin, "margin that scores of the training rows are compared with",
     "a number > 0, or 'best': the best of a list, which is paid for");
   f("samples", s.samples, "draws of random signs for the Monte-Carlo figures",
     "a whole number from 2 to 10000000");
   f("seed", s.seed, "seed of the random signs", "a whole number >= 0");
-  f("tolerance", s.tolerance, "relative gap at which the supremum of a draw is done",
+  f("tolerance", s.tolerance, "how exactly the largest value over a draw is found (relative gap)",
     "a number between 0 and 1");
 }
 // Throws SettingError for a value that breaks its rule.

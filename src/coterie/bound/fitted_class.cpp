@@ -70,6 +70,7 @@ void require_kernel_weights(const Model& model) {
                     method.name,
                     method.is_linear()     ? "learns weights of features"
                     : method.search_groups ? "has one model for a group"
+                    : method.own_part      ? "has one SVM for all"
                                            : "has one model for all",
                     names_that_apply()));
   if (model.first_stage)

@@ -5,21 +5,13 @@
 #include <limits>
 #include <set>
 
+#include "coterie/data/description.hpp"
 #include "coterie/data/fingerprint.hpp"
 #include "coterie/data/names.hpp"
+#include "coterie/math/message_of.hpp"
 
 namespace coterie {
 namespace {
-
-template <typename F>
-std::string message_of(F&& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // One feature, numbered rows, labels by name.
 Samples make_samples(const std::vector<std::string>& labels, const std::vector<Index>& label,
@@ -266,6 +258,36 @@ TEST(Fingerprint, ChangesWithEveryPart) {
   EXPECT_TRUE(changed([](Dataset& d) { d.casting = Casting::one_vs_one; }));
   EXPECT_TRUE(changed([](Dataset& d) { d.weight = Vector::Ones(3); }));
   EXPECT_TRUE(changed([](Dataset& d) { d.weight = Vector::LinSpaced(3, 1, 2); }));
+}
+
+TEST(Description, CountsRowsOfTasksAndClassesAndThoseThatAreThereTwice) {
+  Samples samples = make_samples({"no", "yes"}, {0, 1, 1, 0, 1}, {"a", "b"}, {0, 0, 0, 1, 1});
+  samples.X.conservativeResize(5, 2);
+  samples.features = {"f1", "f2"};
+  samples.X << 1, 7, 1, 7, 1, 7, 1, 7, 2, 7;
+  const Description found = describe(samples);
+  ASSERT_EQ(found.rows.rows(), 2);
+  EXPECT_EQ(found.rows(0, 0), 1);
+  EXPECT_EQ(found.rows(0, 1), 2);
+  EXPECT_EQ(found.rows(1, 0), 1);
+  EXPECT_EQ(found.rows(1, 1), 1);
+  EXPECT_EQ(found.duplicates.rows, 2);  // both of task a: b's rows differ
+  EXPECT_EQ(found.duplicates.conflicting, 1);
+  ASSERT_EQ(found.columns.size(), 2U);
+  EXPECT_EQ(found.columns[0].smallest, 1);
+  EXPECT_EQ(found.columns[0].largest, 2);
+  EXPECT_DOUBLE_EQ(found.columns[0].mean, 1.2);
+  EXPECT_EQ(found.constant_columns(), std::vector<std::string>{"f2"});
+}
+
+TEST(Names, AFieldOfATableIsQuotedOnlyWhereItMustBe) {
+  EXPECT_EQ(csv_field("Wards Cove 3"), "Wards Cove 3");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("5\" pipe"), "\"5\"\" pipe\"");
+  EXPECT_EQ(csv_field("a\tb"), "\"a\tb\"");
+  EXPECT_EQ(csv_field("a\nb"), "\"a\nb\"");
+  EXPECT_EQ(csv_field(" a"), "\" a\"");
+  EXPECT_EQ(csv_field("a "), "\"a \"");
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ std::string in_quotes(std::string_view name) {
   return text + '"';
 }
 
+std::string csv_field(const std::string& text) {
+  const bool blank_at_end = text.starts_with(' ') || text.ends_with(' ');
+  return blank_at_end || text.find_first_of(",\"\t\n\r") != text.npos ? in_quotes(text) : text;
+}
+
 std::string list_names(const std::vector<std::string>& names, std::size_t limit) {
   std::string list;
   for (std::size_t i = 0; i < std::min(limit, names.size()); ++i) {

@@ -15,5 +15,7 @@ std::string list_names(const std::vector<std::string>& names, std::size_t limit 
 
 // In quotes, those within doubled, as tables have it.
 std::string in_quotes(std::string_view name);
+// The same only where a field of a table needs it.
+std::string csv_field(const std::string& text);
 
 }  // namespace coterie

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 
 namespace coterie {
@@ -91,25 +92,17 @@ TEST(Scaling, StandardOfExtremesIsThatOfOtherUnits) {
 }
 
 TEST(Scaling, ErrorsSayWhatToDo) {
-  const auto message = [](auto&& call) -> std::string {
-    try {
-      call();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
-  };
   Matrix X(2, 1);
   X << -1e308, 1e308;
   EXPECT_EQ(
-      message([&] { learn_scaling(Scaling::Kind::minmax, X, first_rows(2)); }),
+      message_of([&] { learn_scaling(Scaling::Kind::minmax, X, first_rows(2)); }),
       "feature number 1 runs from -1e+308 to 1e+308, which cannot be scaled in double precision. "
       "Leave the feature out, or give it in another unit.");
-  EXPECT_EQ(message([&] { learn_scaling(Scaling::Kind::standard, X, {}); }),
+  EXPECT_EQ(message_of([&] { learn_scaling(Scaling::Kind::standard, X, {}); }),
             "scaling cannot be learnt from no rows.");
   const Matrix Y = random_matrix(4, 2);
   const Scaling scaling = learn_scaling(Scaling::Kind::standard, Y, first_rows(4));
-  EXPECT_EQ(message([&] { apply_scaling(scaling, X); }),
+  EXPECT_EQ(message_of([&] { apply_scaling(scaling, X); }),
             "the scaling was learnt for 2 features, but the data has 1.");
 }
 

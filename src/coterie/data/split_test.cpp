@@ -9,6 +9,7 @@
 
 #include "coterie/data/planted.hpp"
 #include "coterie/data/validation.hpp"
+#include "coterie/math/message_of.hpp"
 
 namespace coterie {
 namespace {
@@ -84,20 +85,12 @@ TEST(SelectRows, TakesRowsInTheOrderAsked) {
 }
 
 TEST(Split, ErrorsSayWhatIsAllowed) {
-  const auto message = [](auto&& call) -> std::string {
-    try {
-      call();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
-  };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(message([] { split_tasks({}, 1, 1); }),
+  EXPECT_EQ(message_of([] { split_tasks({}, 1, 1); }),
             "train_share is 1; it must be between 0 and 1.");
-  EXPECT_EQ(message([&] { split_samples({}, nan, 1); }),
+  EXPECT_EQ(message_of([&] { split_samples({}, nan, 1); }),
             "train_share is nan; it must be between 0 and 1.");
-  EXPECT_EQ(message([] { select_rows({}, {0}); }),
+  EXPECT_EQ(message_of([] { select_rows({}, {0}); }),
             "row 0 does not exist; there are 0 rows, counted from 0.");
 }
 

@@ -7,173 +7,23 @@
 #include <fstream>
 
 #include "coterie/experiment/published.hpp"
-#include "coterie/io/text.hpp"
-
-// toml++ takes some wrong texts, such as "[=]", for broken promises of its own: assertions, on which optimised code relies. Here they are
-// errors of the plan, in every build.
-namespace coterie {
-struct NotToml {};
-[[noreturn]] static void throw_not_toml() { throw NotToml(); }
-}  // namespace coterie
-#undef NDEBUG
-#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : coterie::throw_not_toml())
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_ENABLE_UNRELEASED_FEATURES 0
-#include <toml++/toml.h>
+#include "coterie/experiment/section.hpp"
 
 namespace coterie {
 
 namespace {
 
+using detail::Section;
+
 constexpr Index most_repetitions = 100'000;
 constexpr std::size_t largest_plan = std::size_t{16} << 20;  // bytes; /dev/zero has no end
 constexpr std::size_t most_settings = 10'000;  // the product of the open choices of a method
-
-// All that is said of a plan leaves here. Plans may hold any characters; messages must not.
-[[noreturn]] void throw_shown(const std::string& text) {
-  throw InputError(detail::printable(text, 2000));
-}
 
 const std::vector<std::string> grid_fields = {"C", "lambda", "norm", "normalise"};
 
 bool is_in(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();
 }
-
-// Settings stand between backquotes in texts of the library; a plan names them as they are.
-std::string plain(std::string text) {
-  std::ranges::replace(text, '`', '\'');
-  return text;
-}
-
-std::string found(const toml::node& node) {
-  if (const auto* text = node.as_string()) return fmt::format("'{}'", text->get());
-  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  return node.is_array() ? "a list" : node.is_table() ? "a table" : "a date";
-}
-
-// A table of the plan. Every key is asked for by name; those that nobody asked for are errors.
-class Section {
- public:
-  Section(const toml::table& table, std::string file, std::string name)
-      : table_(table), file_(std::move(file)), name_(std::move(name)) {}
-
-  [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
-    throw_shown(fmt::format("{}:{}: {}{}", file_, at.source().begin.line,
-                            name_.empty() ? "" : name_ + ": ", what));
-  }
-  [[noreturn]] void refuse(const std::string& key, const toml::node& node,
-                           const std::string& rule) const {
-    fail(node, fmt::format("'{}' is {}; it must be {}.", key, found(node), rule));
-  }
-  [[noreturn]] void lacks(const std::string& key, const std::string& rule) const {
-    fail(table_, fmt::format("'{}' is missing; give {}.", key, rule));
-  }
-  const toml::node* find(const std::string& key) {
-    asked_.push_back(key);
-    return table_.get(key);
-  }
-  bool has(const std::string& key) const { return table_.contains(key); }
-
-  std::optional<std::string> text(const std::string& key, const std::string& rule) {
-    const toml::node* node = find(key);
-    if (!node) return {};
-    if (!node->is_string() || node->as_string()->get().empty()) refuse(key, *node, rule);
-    return node->as_string()->get();
-  }
-  // A name that goes into tables and messages.
-  std::string name(const std::string& key) {
-    const std::optional<std::string> given = text(key, "a text");
-    if (!given) lacks(key, "it a text that tells it from others");
-    if (std::ranges::any_of(*given, [](char c) { return static_cast<unsigned char>(c) < 32; }))
-      refuse(key, *table_.get(key), "a text without control characters");
-    return *given;
-  }
-  bool truth(const std::string& key) {
-    const toml::node* node = find(key);
-    if (node && !node->is_boolean()) refuse(key, *node, "true or false");
-    return node && node->as_boolean()->get();
-  }
-  std::optional<Index> whole(const std::string& key, Index least,
-                             std::optional<Index> most = std::nullopt) {
-    const toml::node* node = find(key);
-    if (!node) return {};
-    if (!node->is_integer() || node->as_integer()->get() < least ||
-        (most && node->as_integer()->get() > *most))
-      refuse(key, *node,
-             most ? fmt::format("a whole number from {} to {}", least, *most)
-                  : fmt::format("a whole number >= {}", least));
-    return node->as_integer()->get();
-  }
-  std::optional<double> number(const std::string& key, const std::string& rule, auto&& allowed) {
-    const toml::node* node = find(key);
-    if (!node) return {};
-    return number_of(key, *node, rule, allowed);
-  }
-  double number_of(const std::string& key, const toml::node& node, const std::string& rule,
-                   auto&& allowed) const {
-    const std::optional<double> value =
-        node.is_number() ? node.value<double>() : std::optional<double>();
-    if (!value || !allowed(*value)) refuse(key, node, rule);
-    return *value;
-  }
-  // One or a list, each read by read(node).
-  template <typename Value>
-  std::vector<Value> list(const std::string& key, const std::string& rule, auto&& read) {
-    std::vector<Value> out;
-    const toml::node* node = find(key);
-    if (!node) return out;
-    if (!node->is_array()) return {read(*node)};
-    for (const toml::node& entry : *node->as_array()) out.push_back(read(entry));
-    if (out.empty()) refuse(key, *node, rule);
-    return out;
-  }
-  std::vector<std::string> texts(const std::string& key, const std::string& rule) {
-    return list<std::string>(key, rule, [&](const toml::node& node) {
-      if (!node.is_string() || node.as_string()->get().empty()) refuse(key, node, rule);
-      return node.as_string()->get();
-    });
-  }
-  // Numbers and texts as the texts that settings are read from.
-  std::vector<std::string> values(const std::string& key, const std::string& rule) {
-    return list<std::string>(key, rule, [&](const toml::node& node) {
-      if (node.is_string()) return node.as_string()->get();
-      if (!node.is_number()) refuse(key, node, rule);
-      return fmt::format("{}", *node.value<double>());
-    });
-  }
-  template <typename Value>
-  std::optional<Value> one_of(const std::string& key, const std::string& rule, auto&& from) {
-    const std::optional<std::string> given = text(key, rule);
-    if (!given) return {};
-    const std::optional<Value> value = from(*given);
-    if (!value) refuse(key, *table_.get(key), rule);
-    return value;
-  }
-  // What the library says of a value, at its place.
-  template <typename Action>
-  auto at(const std::string& key, Action&& action) {
-    try {
-      return action();
-    } catch (const InputError& error) {
-      const toml::node* node = table_.get(key);
-      fail(node ? *node : table_, plain(error.what()));
-    }
-  }
-  void done() const {
-    for (const auto& [key, node] : table_)
-      if (!is_in(asked_, std::string(key.str())))
-        fail(node, fmt::format("there is no key '{}' here; the keys are {}.", key.str(),
-                               fmt::join(asked_, ", ")));
-  }
-
- private:
-  const toml::table& table_;
-  std::string file_, name_;
-  std::vector<std::string> asked_;
-};
 
 constexpr const char* kScores = "'accuracy', 'balanced', 'auc' or 'logloss'";
 constexpr const char* kShares = "a share between 0 and 1, or a list of them";
@@ -388,7 +238,8 @@ void make_quick(Plan& plan, const Quick& quick, const std::string& file) {
     if (names.empty()) return;
     for (const std::string& name : names)
       if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.name == name; }))
-        throw_shown(fmt::format("{}: [quick]: there is no {} '{}' in the plan.", file, what, name));
+        detail::throw_shown(
+            fmt::format("{}: [quick]: there is no {} '{}' in the plan.", file, what, name));
     std::erase_if(entries, [&](const auto& entry) { return !is_in(names, entry.name); });
   };
   keep(plan.datasets, quick.datasets, "data set");
@@ -453,94 +304,6 @@ void thin(std::vector<Value>& values, Index most) {
   values = std::move(kept);
 }
 
-// Outside of strings and comments TOML has ASCII only, and nowhere control characters. toml++ does not always survive others there.
-class Scanner {
- public:
-  Scanner(std::string_view text, const std::string& file) : text_(text), file_(file) {}
-  void check() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '#')
-        while (at_ < text_.size() && text_[at_] != '\n') step();
-      else if (c == '"' || c == '\'')
-        pass_string(c);
-      else
-        plain_step("outside of strings and comments");
-    }
-  }
-
- private:
-  void pass_string(char quote) {
-    const std::string three(3, quote);
-    const bool long_one = text_.substr(at_).starts_with(three);
-    const std::string_view end = long_one ? std::string_view(three) : std::string_view(&quote, 1);
-    for (std::size_t k = 0; k < end.size(); ++k) step();
-    while (at_ < text_.size() && !text_.substr(at_).starts_with(end)) {
-      if (text_[at_] == '\n' && !long_one) return;  // an error that TOML's reader tells
-      if (text_[at_] == '\\' && quote == '"') {
-        step();
-        if (at_ == text_.size()) return;
-        plain_step("behind a backslash");
-        continue;
-      }
-      step();
-    }
-    for (std::size_t k = 0; k < end.size() && at_ < text_.size(); ++k) step();
-  }
-  void plain_step(const std::string& where) {
-    if (static_cast<unsigned char>(text_[at_]) >= 0x80)
-      fail(fmt::format("a character that is not ASCII stands {}; put it into quotes", where));
-    step();
-  }
-  void step() {
-    const char c = text_[at_];
-    if (c == '\n') ++line_;
-    if ((c >= 0 && c < 32 && c != '\n' && c != '\r' && c != '\t') || c == 127)
-      fail("there is a control character");
-    ++at_;
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw_shown(fmt::format("{}:{}: not TOML: {}.", file_, line_, what));
-  }
-
-  std::string_view text_;
-  const std::string& file_;
-  std::size_t at_ = 0;
-  Index line_ = 1;
-};
-
-bool is_not_toml(const std::string& text) {
-  try {
-    static_cast<void>(toml::parse(text));
-  } catch (const NotToml&) {
-    return true;
-  } catch (const toml::parse_error&) {  // a text that is cut off
-  }
-  return false;
-}
-
-// The first line with which the text is refused, by halving: what stands behind it makes no difference.
-Index line_of_not_toml(const std::string& text) {
-  std::vector<std::size_t> ends;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (text[i] == '\n') ends.push_back(i + 1);
-  const auto first = std::ranges::partition_point(
-      ends, [&](std::size_t end) { return !is_not_toml(text.substr(0, end)); });
-  return first - ends.begin() + 1;
-}
-
-toml::table parse_toml(const std::string& text, const std::string& file) {
-  try {
-    return toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    throw_shown(fmt::format("{}:{}:{}: not TOML: {}.", file, error.source().begin.line,
-                            error.source().begin.column, error.description()));
-  } catch (const NotToml&) {
-    throw_shown(
-        fmt::format("{}:{}: not TOML: a name is missing here.", file, line_of_not_toml(text)));
-  }
-}
-
 Protocol protocol_of(Section& top) {
   const std::string text = top.text("protocol", "'clean' or 'published'").value_or("clean");
   if (text != "clean" && text != "published")
@@ -590,8 +353,7 @@ Grid thinned(Grid grid, Index most) {
 }
 
 Plan parse_plan(const std::string& text, const std::string& file, bool quick) {
-  Scanner(text, file).check();
-  const toml::table table = parse_toml(text, file);
+  const toml::table table = detail::parse_toml(text, file);
   Section top(table, file, "");
   Plan plan;
   plan.seed = static_cast<std::uint64_t>(top.whole("seed", 0).value_or(1));

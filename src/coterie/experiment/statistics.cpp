@@ -208,6 +208,7 @@ std::vector<StudyBlock> study_statistics(const Experiment& experiment, double al
   for (const auto& [share, panels] : shares)
     out.push_back(block_of(share, panels, experiment.plan, alpha));
   if (out.size() > 1) out.push_back(overall(shares, experiment.plan, alpha));
+  for (StudyBlock& block : out) block.alpha = alpha;
   return out;
 }
 

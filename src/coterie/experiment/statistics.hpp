@@ -33,6 +33,7 @@ struct StudyBlock {
   std::optional<Comparison> comparison = {};  // none where there is too little, as the notes say
   std::vector<std::string> notes = {};        // what is left out, and why
   std::vector<Difference> differences = {};   // of a share
+  double alpha = 0.05;                        // level of the tests; intervals are of 1 - alpha
 };
 
 // Of every share, and of all where there are several. `alpha`: level of the tests; intervals are of 1 - alpha.

@@ -16,11 +16,6 @@ namespace coterie {
 
 namespace {
 
-// In quotes where it needs them.
-std::string field(const std::string& text) {
-  return text.find_first_of(",\"\n\r") == text.npos ? text : in_quotes(text);
-}
-
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 // "letter,0.1,3,ours" of every finished cell, and what `rest` says of it.
@@ -29,9 +24,9 @@ std::string lines_of(const Experiment& experiment, std::string header, Rest&& re
   for (std::size_t i = 0; i < experiment.cells.size(); ++i) {
     if (!experiment.results[i]) continue;
     const Cell& cell = experiment.cells[i];
-    const std::string start =
-        fmt::format("{},{},{},{}", field(experiment.plan.datasets[cell.dataset].name), cell.share,
-                    cell.repetition, field(experiment.plan.methods[cell.method].name));
+    const std::string start = fmt::format(
+        "{},{},{},{}", csv_field(experiment.plan.datasets[cell.dataset].name), cell.share,
+        cell.repetition, csv_field(experiment.plan.methods[cell.method].name));
     header += rest(start, cell, *experiment.results[i]);
   }
   return header;
@@ -109,12 +104,13 @@ std::string results_csv(const Experiment& experiment) {
       "dataset,share,repetition,method,score,measure,protocol,validation_score,chosen,gap,status,"
       "claim,fits,unconverged,train_rows,validation_rows,test_rows\n",
       [&](const std::string& start, const Cell& cell, const CellResult& result) {
-        return fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start, number(result.score),
-            to_string(experiment.plan.datasets[cell.dataset].score),
-            to_string(experiment.plan.protocol), number(result.validation), field(result.chosen),
-            number(result.gap), field(result.status), field(result.claim), result.fits,
-            result.unconverged, result.train, result.validated, result.tested);
+        return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
+                           number(result.score),
+                           to_string(experiment.plan.datasets[cell.dataset].score),
+                           to_string(experiment.plan.protocol), number(result.validation),
+                           csv_field(result.chosen), number(result.gap), csv_field(result.status),
+                           csv_field(result.claim), result.fits, result.unconverged, result.train,
+                           result.validated, result.tested);
       });
 }
 
@@ -123,7 +119,7 @@ std::string tasks_csv(const Experiment& experiment) {
                   [](const std::string& start, const Cell&, const CellResult& result) {
                     std::string lines;
                     for (std::size_t t = 0; t < result.tasks.size(); ++t)
-                      lines += fmt::format("{},{},{}\n", start, field(result.tasks[t]),
+                      lines += fmt::format("{},{},{}\n", start, csv_field(result.tasks[t]),
                                            number(result.task_scores[t]));
                     return lines;
                   });
@@ -141,7 +137,7 @@ std::string readings_csv(const Experiment& experiment) {
                   [](const std::string& start, const Cell&, const CellResult& result) {
                     std::string lines;
                     for (const Reading& reading : result.readings)
-                      lines += fmt::format("{},{},{}\n", start, field(reading.name),
+                      lines += fmt::format("{},{},{}\n", start, csv_field(reading.name),
                                            number(reading.score));
                     return lines;
                   });

@@ -72,7 +72,12 @@ Fold path_fold(const Dataset& data, const Settings& given, const TraceSettings& 
   check_dataset(data);
   SearchData search{data, settings, extras, settings.C, Storage::on_demand, run.threads};
   search.storage = storage_within(search, 1, 0.5 * memory_budget(run));
-  if (!trace.hold_out) return {prepare(data, settings, extras, run.threads, search.storage)};
+  Run quiet = without_notes(run);
+  quiet.kept = {};
+  search.first_stage_memory = 0.5 * plan_fit(data, settings, quiet, extras).first_stage;
+  if (!trace.hold_out)
+    return {
+        prepare(data, settings, extras, run.threads, search.storage, search.first_stage_memory)};
   GramCache cache;
   const Split split = hold_out_tasks(data, *trace.hold_out, trace.seed);
   return std::move(make_folds(search, {split}, settings.normalise, cache).front());

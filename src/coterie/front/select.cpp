@@ -39,6 +39,7 @@ SearchData search_data(const Dataset& data, const Settings& settings, const Extr
   largest.C = grid.C.back();
   const MemoryPlan plan = plan_fit(data, largest, run, extras);
   search.memory = 0.5 * kernels_beside(plan, 0, run);
+  search.first_stage_memory = 0.5 * plan.first_stage;
   if (!settings.method->is_linear()) return search;
   const double bytes = static_cast<double>(folds) * linear_bytes(data, settings);
   if (bytes > memory_budget(run))

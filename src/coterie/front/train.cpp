@@ -77,8 +77,7 @@ MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& ru
     all.kernels = budget - bytes;
     return all;
   }
-  const MemoryPlan plan =
-      plan_memory(method.pools ? pool_tasks(data) : data, settings, extras, run.threads, budget);
+  const MemoryPlan plan = plan_memory(data, settings, extras, run.threads, budget);
   if (run.kept) run.kept(plan.keeps_all());
   if (!plan.keeps_all() && run.note) run.note(room_text(plan, budget));
   return plan;
@@ -118,7 +117,8 @@ Trained train_in_detail(Dataset data, const Settings& given, const Run& run, con
   note_constant(data, settings, run);
   std::string mark = fingerprint(data);
   enter(run, Work::preparing);
-  const MethodProblem problem = prepare_method(std::move(data), settings, extras, run.threads);
+  const MethodProblem problem =
+      prepare_method(std::move(data), settings, extras, run.threads, plan.first_stage);
   note_bounded(grams_of(problem), settings, run);
   enter(run, Work::fitting);
   Trained out;
@@ -132,6 +132,30 @@ Model train(Dataset data, const Settings& settings, const Run& run, const Extras
   return train_in_detail(std::move(data), settings, run, extras).model;
 }
 
+void check_groups_are_searched(const Settings& settings) {
+  if (!settings.method->search_groups)
+    throw InputError(
+        fmt::format("`bootstrap` shows how stable the groups are that a method "
+                    "searches for, and `method` {} searches for none.",
+                    settings.method->name));
+}
+
+Stability resample_groups(Dataset data, const Settings& given, Index resamples, std::uint64_t seed,
+                          const Run& run, const Extras& extras) {
+  const Settings settings = in_full(given);
+  validate(settings);
+  check_groups_are_searched(settings);
+  Run quiet = run;  // the fit has told it
+  quiet.note = {};
+  quiet.kept = {};
+  const MemoryPlan plan = plan_fit(data, settings, quiet, extras);
+  const MethodProblem problem = prepare_method(std::move(data), settings, extras, run.threads);
+  StabilityHooks hooks;
+  hooks.progress = run.share;
+  return resample_groups(std::get<Pool>(problem), settings, resamples, seed, run.threads, hooks,
+                         plan.kernels);
+}
+
 std::optional<Model> calibrate(Model model, const Dataset& data,
                                const CalibrationSettings& settings, const Run& run,
                                const Extras& extras) {
@@ -140,7 +164,9 @@ std::optional<Model> calibrate(Model model, const Dataset& data,
   SearchData search{data,       model.settings, extras, model.settings.C, Storage::on_demand,
                     run.threads};
   search.storage = storage_within(search, settings.folds, 0.5 * memory_budget(run));
-  search.memory = 0.5 * plan_fit(data, model.settings, quiet, extras).kernels;
+  const MemoryPlan plan = plan_fit(data, model.settings, quiet, extras);
+  search.memory = 0.5 * plan.kernels;
+  search.first_stage_memory = 0.5 * plan.first_stage;
   enter(run, Work::calibrating);
   const std::vector<Vector> scores = cross_validated_scores(
       search, fold_tasks(data, settings.folds, settings.seed),

@@ -6,6 +6,7 @@
 #include "coterie/front/run.hpp"
 #include "coterie/model/memory_plan.hpp"
 #include "coterie/model/train.hpp"
+#include "coterie/search/stability.hpp"
 
 namespace coterie {
 
@@ -30,6 +31,13 @@ MemoryPlan plan_fit(const Dataset& data, const Settings& settings, const Run& ru
 // Of what a plan leaves for kernel values, what remains where so many more bytes are kept and fits run side by side on all threads, each
 // with pair duals of its own. Throws InputError when nothing does.
 double kernels_beside(const MemoryPlan& plan, double kept, const Run& run);
+
+// The groups that the settings' method, one that searches for them, finds in bootstrap resamples of the data: search/stability.hpp has what
+// follows from them.
+Stability resample_groups(Dataset data, const Settings& settings, Index resamples,
+                          std::uint64_t seed = 1, const Run& run = {}, const Extras& extras = {});
+// Throws InputError unless the method is such a one.
+void check_groups_are_searched(const Settings& settings);
 
 // Says which kernels have no tail for their divisor, if there are any.
 void note_bounded(const Grams& grams, const Settings& settings, const Run& run);

@@ -16,6 +16,8 @@ std::vector<std::string> numbered_features(Index count) {
   return names;
 }
 
+namespace {
+
 void keep_columns(Samples& samples, const std::string& path, const TableOptions& options) {
   if (options.drop.empty() && options.features.empty()) return;
   std::unordered_map<std::string, Index> column_of;
@@ -52,6 +54,16 @@ void keep_columns(Samples& samples, const std::string& path, const TableOptions&
   std::vector<std::string> names;
   for (const Index j : kept) names.push_back(std::move(samples.features[j]));
   samples.features = std::move(names);
+}
+
+}  // namespace
+
+void finish_samples(Samples& samples, const Dictionary& labels, const Dictionary& tasks,
+                    const std::string& path, const TableOptions& options) {
+  samples.labels = labels.names();
+  sort_labels(samples.labels, samples.label);
+  samples.tasks = tasks.names();
+  keep_columns(samples, path, options);
 }
 
 std::string describe_not_finite(double value) {

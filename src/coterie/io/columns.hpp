@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "coterie/io/table.hpp"
+#include "coterie/io/text.hpp"
 
 namespace coterie::detail {
 
 std::vector<std::string> numbered_features(Index count);  // f1, f2, ...
 
-// Leaves the columns of X that --features and --drop ask for. `path` is for the message when one is not there.
-void keep_columns(Samples& samples, const std::string& path, const TableOptions& options);
+// What is left to do when all rows are there: names of labels and tasks, and only the columns of X that `features` and `drop` ask for.
+// `path` is for the message when one is not there.
+void finish_samples(Samples& samples, const Dictionary& labels, const Dictionary& tasks,
+                    const std::string& path, const TableOptions& options);
 
 // "holds nan; every value must be a finite number."
 std::string describe_not_finite(double value);

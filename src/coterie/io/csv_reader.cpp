@@ -69,7 +69,7 @@ class CsvTable {
   void find_features(const LineReader& reader, const Header& header);
   void choose_features(const LineReader& reader, const Header& header);
   void require_column(const LineReader& reader, const Header& header, const std::string& name,
-                      const std::string& option) const;
+                      const std::string& asked) const;
   std::string column_for(const Header& header, const std::optional<std::string>& given,
                          const std::string& trained, const std::string& usual) const;
   void make_room(const LineReader& reader);
@@ -77,6 +77,7 @@ class CsvTable {
   void read_row(const LineReader& reader, const Header& header);
   const char* read_feature(const LineReader& reader, const Header& header, std::size_t column,
                            const char* at, double& value);
+  std::string advice_on_column(const std::string& name, std::string_view text) const;
   const char* read_name(const LineReader& reader, const Header& header, std::size_t column,
                         const char* at, Dictionary& names, std::vector<Index>& codes);
 
@@ -94,7 +95,7 @@ class CsvTable {
 };
 
 void CsvTable::require_column(const LineReader& reader, const Header& header,
-                              const std::string& name, const std::string& option) const {
+                              const std::string& name, const std::string& asked) const {
   if (header.has(name)) return;
   std::string hint;
   double number = 0;
@@ -104,8 +105,8 @@ void CsvTable::require_column(const LineReader& reader, const Header& header,
   } else if (header.names.size() == 1 && header.names[0].find(';') != std::string::npos) {
     hint = " Separate the fields with commas or tabs, not ';'.";
   }
-  reader.fail_file(fmt::format("no column is called {}, which {} asks for; the columns are {}.{}",
-                               show(name), option, list_names(header.names, 8), hint));
+  reader.fail_file(fmt::format("no column is called {}{}; the columns are {}.{}", show(name), asked,
+                               list_names(header.names, 8), hint));
 }
 
 // The column that is asked for, or that of the model, or the usual one: where a table lacks the model's, but has a column of the usual
@@ -118,15 +119,18 @@ std::string CsvTable::column_for(const Header& header, const std::optional<std::
 }
 
 void CsvTable::plan_columns(const LineReader& reader, const Header& header) {
-  for (const std::string& name : options_.drop) require_column(reader, header, name, "`drop`");
+  for (const std::string& name : options_.drop)
+    require_column(reader, header, name, ", which `drop` asks for");
   label_column_ = column_for(header, options_.label, options_.trained.label, "label");
   task_column_ = column_for(header, options_.task, options_.trained.task, "task");
   if (options_.label_required)
-    require_column(reader, header, label_column_,
-                   options_.label || options_.trained.label.empty()
-                       ? "`label`"
-                       : "the model (unless `label` names another)");
-  if (options_.task) require_column(reader, header, *options_.task, "`task`");
+    require_column(
+        reader, header, label_column_,
+        options_.label ? ", which `label` asks for"
+        : options_.trained.label.empty()
+            ? "; say with `label` which column holds the labels"
+            : ", as in the data of the model; say with `label` which column holds the labels");
+  if (options_.task) require_column(reader, header, *options_.task, ", which `task` asks for");
   if (label_column_ == task_column_ && header.has(label_column_))
     throw InputError(
         fmt::format("{}: column '{}' cannot hold both the labels and the tasks. Name another for "
@@ -172,7 +176,7 @@ void CsvTable::choose_features(const LineReader& reader, const Header& header) {
   features_ = options_.features;
   std::unordered_set<std::string> seen;
   for (const std::string& name : features_) {
-    require_column(reader, header, name, "`features`");
+    require_column(reader, header, name, ", which `features` asks for");
     const bool used = (has_label_ && name == label_column_) || contains(options_.drop, name);
     if (used || !seen.insert(name).second) {
       throw InputError(
@@ -255,6 +259,21 @@ void CsvTable::read_row(const LineReader& reader, const Header& header) {
   }
 }
 
+// What to do where a column holds no number. The first row of a column of words may well name a task.
+std::string CsvTable::advice_on_column(const std::string& name, std::string_view text) const {
+  if (!options_.features.empty())
+    return fmt::format("Correct it, or take {} out of `features`.", name);
+  const auto first = static_cast<unsigned char>(text.empty() ? ' ' : text.front());
+  const bool a_word = first >= 0x80 || std::isalpha(first) != 0;
+  const bool no_number = describe_bad_number(text).ends_with("not a number");  // nor nan, inf
+  if (rows_->rows() == 1 && !has_task_ && !options_.task && a_word && no_number)
+    return fmt::format(
+        "If it says which task a row belongs to, name it with `task` {0}; else correct it, or "
+        "leave the column out with `drop` {0}.",
+        name);
+  return fmt::format("Correct it, or leave the column out with `drop` {}.", name);
+}
+
 // A feature that is quoted, has spaces or a plus sign, or is wrong.
 const char* CsvTable::read_feature(const LineReader& reader, const Header& header,
                                    std::size_t column, const char* at, double& value) {
@@ -264,9 +283,8 @@ const char* CsvTable::read_feature(const LineReader& reader, const Header& heade
     const std::size_t count = count_fields(reader, reader.begin(), header.delimiter);
     if (count != columns_.size()) fail_ragged(reader, at, count, columns_.size(), "the header");
     const std::string& name = header.names[column];
-    reader.fail(
-        at, fmt::format("column '{}' {}. Correct it, or leave the column out with `drop` {}.", name,
-                        describe_bad_number(field.text), name));
+    reader.fail(at, fmt::format("column '{}' {}. {}", name, describe_bad_number(field.text),
+                                advice_on_column(name, field.text)));
   }
   return field.after;
 }

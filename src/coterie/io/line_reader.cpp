@@ -30,8 +30,9 @@ struct Magic {
 };
 constexpr std::string_view matlab =
     "a MATLAB file, which is read from a file (no pipe) whose name ends in .mat";
-constexpr std::array<Magic, 9> magics = {{
+constexpr std::array<Magic, 10> magics = {{
     {"PK\x03\x04", "a zip archive or spreadsheet; export it as CSV"},
+    {"PAR1\x15", "a Parquet file; export it as CSV"},
     {"\x89HDF\r\n\x1a\n", "an HDF5 file; give the table of data instead"},
     {"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it first"},
     {"\xfd\x37zXZ", "compressed with xz; decompress it first"},

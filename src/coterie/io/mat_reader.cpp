@@ -522,10 +522,7 @@ Samples read_mat_files(const std::vector<InputFile>& files, const TableOptions& 
       samples.X.bottomRows(table.X.rows()) = table.X;
     }
   }
-  samples.labels = labels.names();
-  sort_labels(samples.labels, samples.label);
-  samples.tasks = tasks.names();
-  keep_columns(samples, files.front().path, options);
+  finish_samples(samples, labels, tasks, files.front().path, options);
   return samples;
 }
 

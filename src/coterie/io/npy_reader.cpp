@@ -86,10 +86,7 @@ Samples read_npy_files(const std::vector<InputFile>& files, const TableOptions& 
   }
   check_file_tasks(untold);
   samples.features = numbered_features(samples.X.cols());
-  samples.labels = labels.names();
-  sort_labels(samples.labels, samples.label);
-  samples.tasks = tasks.names();
-  keep_columns(samples, files.front().path, options);
+  finish_samples(samples, labels, tasks, files.front().path, options);
   return samples;
 }
 

@@ -56,8 +56,10 @@ class ResultReader {
     const auto place = std::ranges::find(header_.names, name);
     if (place == header_.names.end())
       reader_.fail_file(
-          fmt::format("no column is called {}, which `{}` asks for; the columns are {}.",
-                      detail::show(name), setting, list_names(header_.names, 12)));
+          fmt::format("no column is called {}{}; the columns are {}.", detail::show(name),
+                      name == setting ? fmt::format("; say with `{}` which it is", setting)
+                                      : fmt::format(", which `{}` asks for", setting),
+                      list_names(header_.names, 12)));
     return static_cast<std::size_t>(place - header_.names.begin());
   }
 

@@ -45,10 +45,11 @@ TEST_F(Results, BlocksAndRepetitionsMayDiffer) {
 
 TEST_F(Results, ErrorsSayWhere) {
   const std::string head = "dataset,method,score\n";
-  EXPECT_EQ(failure("set,method,score\np,a,1\n"),
-            "r.csv: no column is called 'dataset', which `dataset` asks for; the columns are set, "
-            "method, "
-            "score.");
+  EXPECT_EQ(
+      failure("set,method,score\np,a,1\n"),
+      "r.csv: no column is called 'dataset'; say with `dataset` which it is; the columns are set, "
+      "method, "
+      "score.");
   EXPECT_EQ(failure(head + "p,a,1\n", {.method = "dataset"}),
             "column 'dataset' is named by `method` and by `dataset`. Name two columns.");
   EXPECT_EQ(failure(head), "r.csv: there is a header but no row of results.");

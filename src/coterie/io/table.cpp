@@ -101,6 +101,11 @@ bool looks_like_libsvm(detail::LineReader& reader) {
 Format format_of(InputFile& file) {
   const std::string extension =
       std::filesystem::path(detail::without_gz(file.path)).extension().string();
+  if (extension == ".npz" && exists(file.path))
+    throw InputError(fmt::format(
+        "{}: this is an .npz archive. Save its arrays one by one, with numpy.save: features as "
+        "X.npy, labels as X-labels.npy, and tasks, if there are any, as X-tasks.npy.",
+        file.path));
   for (const char* known : {".svm", ".libsvm", ".svmlight"}) {
     if (extension == known) return Format::libsvm;
   }

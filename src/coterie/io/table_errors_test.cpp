@@ -134,8 +134,11 @@ TEST_F(TableMemory, OfTextThatMakesNoRows) {
 }
 
 TEST_F(TableErrors, ShowLittleAndPrintable) {
+  const std::string correct = "orrect it, or leave the column out with `drop` f1.";
   const std::string advice =
-      ", which is not a number. Correct it, or leave the column out with `drop` f1.";
+      ", which is not a number. If it says which task a row belongs to, name it with `task` f1; "
+      "else c" +
+      correct;
   EXPECT_EQ(csv("label,f1\nx," + std::string(1000, 'q') + "\n"),
             "a.csv:2:3: column 'f1' holds '" + std::string(40, 'q') + "...'" + advice);
   EXPECT_EQ(csv("label,f1\nx,a\x1b[31m\xff\n"),
@@ -145,14 +148,14 @@ TEST_F(TableErrors, ShowLittleAndPrintable) {
   std::string text = "label,f1\nx,1\n";
   for (int i = 0; i < 3000; ++i) text += "x,2\n";
   EXPECT_EQ(csv(text + std::string("x,3\0\n", 5)),
-            "a.csv:3003:3: column 'f1' holds '3\\x00'" + advice);
+            "a.csv:3003:3: column 'f1' holds '3\\x00', which is not a number. C" + correct);
 }
 
 TEST_F(TableErrors, Rows) {
   EXPECT_EQ(csv("f1,f2,label\n1,x\n"),
             "a.csv:2:3: 2 fields, but the header has 3. Give every row the same number of fields.");
-  EXPECT_EQ(csv("f1,f2,label\n1,x,a\n"),
-            "a.csv:2:3: column 'f2' holds 'x', which is not a number. Correct it, or leave the "
+  EXPECT_EQ(csv("f1,f2,label\n1,2,a\n1,x,a\n"),
+            "a.csv:3:3: column 'f2' holds 'x', which is not a number. Correct it, or leave the "
             "column out with "
             "`drop` f2.");
   EXPECT_EQ(csv("f1,f2,label\n1,2\n"),
@@ -180,6 +183,31 @@ TEST_F(TableErrors, Rows) {
             "a.csv:2:6: text follows a closing quote. Write quotes inside a field twice (\"\").");
 }
 
+// Advice is what the user can do.
+TEST_F(TableErrors, WhatToDoWithAColumnOfWords) {
+  const std::string site = "a.csv:2:3: column 'site' holds 'north', which is not a number. ";
+  EXPECT_EQ(csv("f1,site,label\n1,north,x\n"),
+            site +
+                "If it says which task a row belongs to, name it with `task` site; else correct "
+                "it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label,task\n1,north,x,a\n"),
+            site + "Correct it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label,ward\n1,north,x,a\n", {.task = "ward"}),
+            site + "Correct it, or leave the column out with `drop` site.");
+  EXPECT_EQ(csv("f1,site,label\n1,north,x\n", {.features = {"f1", "site"}}),
+            site + "Correct it, or take site out of `features`.");
+  EXPECT_EQ(csv("f1,f2,label\n1,nan,x\n"),
+            "a.csv:2:3: column 'f2' holds 'nan'; every value must be a finite number. Correct it, "
+            "or leave the column out with `drop` f2.");
+}
+
+TEST_F(TableErrors, ArchivesOfNumpy) {
+  EXPECT_EQ(message([&] { read_samples({write("D.npz", "PK\x03\x04xxx")}); }),
+            "D.npz: this is an .npz archive. Save its arrays one by one, with numpy.save: "
+            "features as X.npy, labels as X-labels.npy, and tasks, if there are any, as "
+            "X-tasks.npy.");
+}
+
 TEST_F(TableErrors, Headers) {
   EXPECT_EQ(csv(""), "a.csv: the file is empty. It needs a header and rows of data.");
   EXPECT_EQ(csv("f1,label\n"), "a.csv: there is a header but no row of data.");
@@ -188,13 +216,16 @@ TEST_F(TableErrors, Headers) {
             "a.csv:1:1: the name of column 1 is empty. The first line must name every column, as "
             "UTF-8 text.");
   EXPECT_EQ(csv("f1,f2\n1,2\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are f1, f2.");
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are f1, f2.");
   EXPECT_EQ(csv("1,2\n3,4\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are 1, 2. The "
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are 1, 2. The "
             "first line must name "
             "the columns.");
   EXPECT_EQ(csv("f1;label\n1;x\n"),
-            "a.csv: no column is called 'label', which `label` asks for; the columns are f1;label. "
+            "a.csv: no column is called 'label'; say with `label` which column holds the labels; "
+            "the columns are f1;label. "
             "Separate the fields "
             "with commas or tabs, not ';'.");
   EXPECT_EQ(csv("a,b,c,d,e,f,g,h,i,label\n", {.drop = {"id"}}),
@@ -229,6 +260,7 @@ TEST_F(TableErrors, Files) {
             "a.csv: this is not text: it has NUL bytes. Give a CSV, TSV or LIBSVM file, plain or "
             "gzip, or a MATLAB or IDX file by its usual name.");
   EXPECT_EQ(csv("PK\x03\x04xxx"), "a.csv: this is a zip archive or spreadsheet; export it as CSV.");
+  EXPECT_EQ(csv("PAR1\x15\x04"), "a.csv: this is a Parquet file; export it as CSV.");
   EXPECT_EQ(csv("\xff\xfe"
                 "f1"),
             "a.csv: this is UTF-16 text; save it as UTF-8.");

@@ -10,6 +10,7 @@
 #include "coterie/kernel/exact_kernels.hpp"
 #include "coterie/kernel/pairwise.hpp"
 #include "coterie/kernel/single_threaded_blas.hpp"
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/math/spectrum.hpp"
 
@@ -26,16 +27,6 @@ constexpr char kEverything[] =
     "paper linear:raw poly:3:0.5 poly:2:1:raw poly:5 gauss:3,0.7,1.5 gauss:1,2:raw@f2-f4 "
     "linear@f1+f5 "
     "gauss:4@f1+f5 laplace:1,2,3,4 laplace:2@f3 chi2 chi2:raw@f2-f4 cauchy:1,2 cauchy:3:raw@f2-f4";
-
-template <typename Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 std::string numbered(std::string name, Index number) { return name.append(std::to_string(number)); }
 
@@ -67,7 +58,7 @@ Grams grams_of(const Dataset& data, std::string_view kernels,
 std::string gram_error(const Dataset& data, std::string_view kernels,
                        const std::string& normalisation = "cosine",
                        const PrecomputedMatrices& precomputed = {}) {
-  return error_of([&] { grams_of(data, kernels, normalisation, precomputed); });
+  return message_of([&] { grams_of(data, kernels, normalisation, precomputed); });
 }
 
 // Slow, separate code: every entry by the definition, and what is always true of a Gram matrix.
@@ -372,7 +363,7 @@ TEST(Divisors, RejectAConstantKernel) {
       gram_error(data, "linear:raw@f2", "variance"),
       "kernel 'linear:raw@f2' is constant on the data, so `normalise` variance has nothing to "
       "divide by. Remove the kernel, or use `normalise` cosine.");
-  EXPECT_EQ(gram_error(data, "linear:raw@f2"), "(no error)");
+  EXPECT_EQ(gram_error(data, "linear:raw@f2"), "no error");
 }
 
 // Constant within every task is enough: no task could learn from such a column.
@@ -428,7 +419,7 @@ TEST(PrepareKernels, ResolvesAndMakesRaw) {
   EXPECT_EQ(kernels[1].columns, std::vector<Index>({1}));
   EXPECT_FALSE(prepare_kernels("linear", {}, features)[0].raw);
   EXPECT_EQ(
-      error_of([&] { prepare_kernels("linear linear:raw", none, features); }),
+      message_of([&] { prepare_kernels("linear linear:raw", none, features); }),
       "kernel 'linear:raw' is listed twice; the weights of two equal kernels have no meaning. "
       "Remove one of them.");
 }
@@ -444,11 +435,11 @@ TEST(ComputeGrams, RejectsZeroVectors) {
   EXPECT_EQ(gram_error(data, "linear"), message("linear", "linear:raw"));
   EXPECT_EQ(gram_error(data, "poly:2@f2-f3"), message("poly:2@f2-f3", "poly:2:raw@f2-f3"));
   EXPECT_EQ(gram_error(data, "chi2"), message("chi2", "chi2:raw"));
-  EXPECT_EQ(gram_error(data, "paper", "none"), "(no error)");
-  EXPECT_EQ(gram_error(data, "linear:raw poly:2:1 gauss:1 laplace:1 chi2:raw"), "(no error)");
+  EXPECT_EQ(gram_error(data, "paper", "none"), "no error");
+  EXPECT_EQ(gram_error(data, "linear:raw poly:2:1 gauss:1 laplace:1 chi2:raw"), "no error");
   // The error of the first task, whichever thread is first.
   for (int repeat = 0; repeat < 20; ++repeat)
-    EXPECT_EQ(error_of([&] { grams_of(data, "linear", "cosine", {}, 3); }),
+    EXPECT_EQ(message_of([&] { grams_of(data, "linear", "cosine", {}, 3); }),
               message("linear", "linear:raw"));
 }
 
@@ -458,12 +449,12 @@ TEST(ComputeGrams, RejectsUnusableNumbers) {
   EXPECT_EQ(gram_error(data, "chi2"),
             "row 7 of the data (task 't1') has the feature value -0.5, but kernel 'chi2' needs "
             "values of at least 0. Use `scale` minmax, or another kernel.");
-  EXPECT_EQ(gram_error(data, "chi2@f1-f2"), "(no error)");
+  EXPECT_EQ(gram_error(data, "chi2@f1-f2"), "no error");
   data.X *= 1e100;
   EXPECT_EQ(gram_error(data, "poly:4:raw"),
             "kernel 'poly:4:raw' is too large for a number on task 't1'. Use `scale` standard or a "
             "lower degree.");
-  EXPECT_EQ(gram_error(data, "poly:4"), "(no error)");
+  EXPECT_EQ(gram_error(data, "poly:4"), "no error");
   data.X *= 1e100;
   EXPECT_EQ(gram_error(data, "linear"),
             "kernel 'linear' cannot be normalised at row 1 of the data (task 't1'): k(x,x) is inf, "
@@ -530,17 +521,17 @@ TEST(ComputeGrams, SaysWhatIsTooSmall) {
   EXPECT_EQ(gram_error(data, "linear:raw"),
             "kernel 'linear:raw' is too small for a number on task 't1'. Use `scale` standard.");
   data.X.setZero();
-  EXPECT_EQ(gram_error(data, "linear:raw"), "(no error)");
+  EXPECT_EQ(gram_error(data, "linear:raw"), "no error");
 }
 
 TEST(Precomputed, RefusesNumbersOutOfRange) {
   const Dataset data = make_data(11);
   const Matrix P = data.X * data.X.transpose();
   const auto error = [&](const Matrix& matrix, const char* kernel) {
-    return error_of([&] { grams_of(data, kernel, "cosine", {{"p", matrix}}, 1); });
+    return message_of([&] { grams_of(data, kernel, "cosine", {{"p", matrix}}, 1); });
   };
-  EXPECT_EQ(error(P, "precomputed:p"), "(no error)");
-  EXPECT_EQ(error(1e250 * P, "precomputed:p"), "(no error)");  // divided by its diagonal
+  EXPECT_EQ(error(P, "precomputed:p"), "no error");
+  EXPECT_EQ(error(1e250 * P, "precomputed:p"), "no error");  // divided by its diagonal
   EXPECT_EQ(error(1e250 * P, "precomputed:p:raw"),
             "kernel 'precomputed:p:raw' is too large for a number on task 't1'. Multiply the "
             "matrix by a number that mends this.");
@@ -581,7 +572,7 @@ TEST(Precomputed, RejectsBadMatrices) {
   const auto error = [&](const Matrix& P, const std::string& kernel = "precomputed:p") {
     return gram_error(data, kernel, "cosine", {{"p", P}});
   };
-  EXPECT_EQ(error(good), "(no error)");
+  EXPECT_EQ(error(good), "no error");
   EXPECT_EQ(error(good, "precomputed:q"),
             "kernel 'precomputed:q': the matrix of file 'q' was not read. Give the file along with "
             "the data.");
@@ -608,7 +599,7 @@ TEST(Precomputed, RejectsBadMatrices) {
   EXPECT_EQ(error(bad),
             "kernel 'precomputed:p': the diagonal of row 3 (task 't1') is 0, which cannot be "
             "normalised to 1. Use 'precomputed:p:raw' or `normalise` none, or remove the row.");
-  EXPECT_EQ(error(bad, "precomputed:p:raw"), "(no error)");
+  EXPECT_EQ(error(bad, "precomputed:p:raw"), "no error");
 }
 
 TEST(CrossGram, FollowsTheDefinition) {
@@ -635,7 +626,7 @@ TEST(CrossGram, FollowsTheDefinition) {
 
 TEST(CrossGram, RejectsWhatHasNoValue) {
   const auto error = [](const char* kernel, const Matrix& A, const Matrix& B) {
-    return error_of([&] { cross_gram(parse_kernels(kernel)[0], A, B); });
+    return message_of([&] { cross_gram(parse_kernels(kernel)[0], A, B); });
   };
   const Matrix one = Matrix::Ones(2, 3);
   Matrix zero = one;
@@ -645,7 +636,7 @@ TEST(CrossGram, RejectsWhatHasNoValue) {
       "none, remove the row, or shift the data with `scale` standard.";
   EXPECT_EQ(error("linear", zero, one), "row 2 of the first samples" + tail);
   EXPECT_EQ(error("linear", one, zero), "row 2 of the second samples" + tail);
-  EXPECT_EQ(error("linear:raw", zero, one), "(no error)");
+  EXPECT_EQ(error("linear:raw", zero, one), "no error");
   EXPECT_EQ(
       error("chi2", one, -one),
       "row 1 of the second samples has the feature value -1, but kernel 'chi2' needs values of "
@@ -717,6 +708,38 @@ TEST(Gram, RoundingOfValuesIsWithinItsBound) {
     }
   }
   EXPECT_GT(closest, 0.01);  // the bound is not so loose that it says nothing
+}
+
+TEST(Parted, ValuesBetweenPartsAreWeaker) {
+  const Dataset data = make_data(9, 60);
+  const TaskGrams whole = grams_of(data, "linear poly:2 gauss:1,2,4").tasks[2];
+  const Index n = whole.n();
+  ASSERT_GT(n, 100);  // more than are fetched together
+  std::vector<Index> part;
+  for (Index i = 0; i < n; ++i) part.push_back(i * i % 5);
+  const double across = 0.3;
+  const TaskGrams parted = whole.parted(part, across);
+  EXPECT_FALSE(whole.parted(part, 1).is_parted());
+  const Vector theta = Vector::LinSpaced(5, 0.1, 0.3);
+  const Matrix K = whole.mixed(theta), weaker = parted.mixed(theta);
+  EXPECT_EQ(weaker.diagonal(), K.diagonal());
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      const bool same = part[static_cast<std::size_t>(i)] == part[static_cast<std::size_t>(j)];
+      EXPECT_EQ(weaker(i, j), (same ? 1 : across) * K(i, j));
+    }
+  EXPECT_EQ(parted.largest_values(), whole.largest_values());
+  EXPECT_EQ(parted.roundings(1), whole.roundings(1) + 1);
+
+  std::vector<Index> some, rows;
+  for (Index i = n - 1; i > 0; i -= 3) some.push_back(i);
+  for (Index i = 0; i < n; ++i) rows.push_back(i);
+  const TaskGrams sliced = slice(parted, some);
+  EXPECT_TRUE(sliced.is_parted());
+  EXPECT_EQ(sliced.mixed(theta), Matrix(weaker(some, some)));
+  const Vector beta = Vector::LinSpaced(std::ssize(some), -1, 1);
+  const Vector f = cross_decisions(parted, rows, some, theta, beta);
+  EXPECT_LE((f - weaker(rows, some) * beta).cwiseAbs().maxCoeff(), 1e-12);
 }
 
 }  // namespace

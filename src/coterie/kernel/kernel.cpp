@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -50,6 +51,25 @@ Kernel read_precomputed(std::string_view word) {
   return {.base = &kPrecomputed, .raw = raw, .file = std::string(file)};
 }
 
+// What is wrong with the name, and what was meant perhaps.
+std::string unknown_kernel(std::string_view word, std::string_view name) {
+  if (name.empty())
+    return fmt::format("it belongs to a kernel, without a blank between, as in linear{}", word);
+  std::string meant(name);
+  std::ranges::transform(meant, meant.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const auto& [other, ours] : {std::pair{"rbf", "gauss"},
+                                    {"gaussian", "gauss"},
+                                    {"polynomial", "poly"},
+                                    {"laplacian", "laplace"}})
+    if (meant == other) meant = ours;
+  std::string text = fmt::format("there is no kernel '{}'", name);
+  if (find_base_kernel(meant)) return text + fmt::format("; did you mean {}?", meant);
+  const bool number = std::ranges::all_of(
+      name, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == ','; });
+  return number ? text + "; lists of widths have no blanks in them, as in gauss:1,2" : text;
+}
+
 // One word makes several kernels when it has a list of widths, or is `paper`.
 std::vector<Kernel> read_word(std::string_view word) {
   if (word.starts_with("precomputed:")) return {read_precomputed(word)};
@@ -70,7 +90,7 @@ std::vector<Kernel> read_word(std::string_view word) {
     expect_no_arguments(parts, name);
     kernels = paper_kernels().list();
   } else {
-    if (!parts.base) fail_at_word(word, fmt::format("there is no kernel '{}'", name));
+    if (!parts.base) fail_at_word(word, unknown_kernel(word, name));
     kernels = parts.base->arguments.read(parts);
   }
   for (Kernel& kernel : kernels) {

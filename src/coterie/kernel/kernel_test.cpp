@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 
 namespace coterie {
@@ -21,18 +22,8 @@ std::vector<std::string> names(std::string_view text) {
   return result;
 }
 
-template <typename Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
 std::string parse_error(std::string_view text) {
-  return error_of([&] { parse_kernels(text); });
+  return message_of([&] { parse_kernels(text); });
 }
 
 std::vector<Index> columns_of(const std::string& block, const std::vector<std::string>& features) {
@@ -137,9 +128,16 @@ TEST(ParseKernels, RejectsBadWords) {
   };
   const Case cases[] = {
       {"quartic", "kernel 'quartic': there is no kernel 'quartic'. "},
-      {"linear Gauss:1", "kernel 'Gauss:1': there is no kernel 'Gauss'. "},
-      {"gauss:1, 2", "kernel '2': there is no kernel '2'. "},
-      {":raw", "kernel ':raw': there is no kernel ''. "},
+      {"linear Gauss:1",
+       "kernel 'Gauss:1': there is no kernel 'Gauss'; did you mean gauss? Kernels "},
+      {"gauss:1, 2",
+       "kernel '2': there is no kernel '2'; lists of widths have no blanks in them, as in "
+       "gauss:1,2. Kernels "},
+      {":raw",
+       "kernel ':raw': it belongs to a kernel, without a blank between, as in linear:raw. "},
+      {"linear @f1",
+       "kernel '@f1': it belongs to a kernel, without a blank between, as in linear@f1. "},
+      {"rbf:1", "kernel 'rbf:1': there is no kernel 'rbf'; did you mean gauss? Kernels "},
       {"raw", "kernel 'raw': there is no kernel 'raw'. "},
       {"linear,", "kernel 'linear,': there is no kernel 'linear,'. "},
       {"linear:2", "kernel 'linear:2': 'linear' takes no parameter, but '2' follows it. "},
@@ -236,7 +234,7 @@ TEST(Kernels, TextGivesThemBack) {
 
 TEST(Kernels, RejectWhatNoTextSays) {
   const auto starts = [](const auto& call, const std::string& text) {
-    const std::string error = error_of(call);
+    const std::string error = message_of(call);
     EXPECT_TRUE(error.starts_with(text)) << error;
   };
   const std::string other = "': as text this means other kernels. ";
@@ -259,7 +257,7 @@ TEST(ParseKernels, RejectsAKernelListedTwice) {
   EXPECT_EQ(parse_error("linear chi2 linear"), "kernel 'linear'" + tail);
   EXPECT_EQ(parse_error("gauss:1,2,1.0"), "kernel 'gauss:1'" + tail);
   EXPECT_EQ(parse_error("paper poly:2:0"), "kernel 'poly:2'" + tail);
-  EXPECT_EQ(parse_error("linear linear:raw linear@a"), "(no error)");
+  EXPECT_EQ(parse_error("linear linear:raw linear@a"), "no error");
 }
 
 TEST(ResolveColumns, ReadsNamesAndRanges) {
@@ -287,7 +285,7 @@ TEST(ResolveColumns, TakesNumbers) {
   EXPECT_EQ(columns_of("#1-#2", features), std::vector<Index>({0, 1}));
   EXPECT_EQ(columns_of("#3", features), std::vector<Index>({1}));  // a name before a number
   for (const char* block : {"#0", "#4", "#", "#01", "#1x", "#-1"})
-    EXPECT_NE(error_of([&] { columns_of(block, features); }), "(no error)") << block;
+    EXPECT_NE(message_of([&] { columns_of(block, features); }), "no error") << block;
 }
 
 std::vector<Kernel> expanded(const std::string& list, const Names& features,
@@ -327,7 +325,7 @@ TEST(ExpandEach, NamesReadBackAsTheirColumn) {
 TEST(ExpandEach, RejectsClashes) {
   const auto error = [](const std::string& list, const Names& features,
                         const std::vector<bool>& left_out = {}) {
-    return error_of([&] { expanded(list, features, left_out); });
+    return message_of([&] { expanded(list, features, left_out); });
   };
   EXPECT_EQ(error("linear@each", {"a", "each"}),
             "kernel 'linear@each' can be read in two ways, because a column is called 'each'. "
@@ -363,7 +361,7 @@ TEST(ResolveColumns, ScoresAreBlocksOfTheirOwn) {
 TEST(ResolveColumns, RejectsBadBlocks) {
   const Names few = {"a", "b", "c"};
   const auto error = [](const std::string& block, const Names& features) {
-    return error_of([&] { columns_of(block, features); });
+    return message_of([&] { columns_of(block, features); });
   };
   EXPECT_EQ(error("a-d", few),
             "kernel 'linear@a-d': 'a-d' is neither a column nor a range first-last of columns. The "
@@ -436,19 +434,19 @@ TEST(KernelValue, HighPowersOfNormalisedValuesStayNumbers) {
 }
 
 TEST(KernelValue, RejectsWhatHasNoValue) {
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of([] {
               value("linear", {0, 0}, {1, 2});
             }),
             "kernel 'linear' cannot be normalised at a zero vector. Make the kernel raw (':raw'), "
             "or use `normalise` none or `scale` standard.");
   EXPECT_EQ(value("linear:raw", {0, 0}, {1, 2}), 0);
   EXPECT_EQ(value("poly:2:1", {0, 0}, {0, 0}), 1);
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of([] {
               value("chi2", {1, -2}, {1, 2});
             }),
             "kernel 'chi2' needs features of at least 0, but one is -2. Use `scale` minmax, or "
             "another kernel.");
-  EXPECT_EQ(error_of([] { value("precomputed:a.csv", {1}, {1}); }),
+  EXPECT_EQ(message_of([] { value("precomputed:a.csv", {1}, {1}); }),
             "kernel 'precomputed:a.csv' has values only for the rows of its file, not for other "
             "points. Use kernels of the features.");
 }

@@ -13,6 +13,8 @@ namespace coterie {
 
 namespace {
 
+constexpr Index kRowsTogether = 64;  // rows of roots that are fetched together
+
 // Sixteen entries: their powers stay in registers from the root to the end of a chain.
 constexpr Index kChunk = 4 * kLanes;
 struct Chunk {
@@ -218,6 +220,27 @@ Vector TaskGrams::largest_values() const {
   return values;
 }
 
+void TaskGrams::inherit(const TaskGrams& whole, std::span<const Index> samples) {
+  const auto some_of = [&](const std::vector<Index>& all) {
+    std::vector<Index> some;
+    for (const Index i : samples) some.push_back(all[static_cast<std::size_t>(i)]);
+    return some;
+  };
+  if (whole.exact_) define_by(whole.exact_, some_of(whole.exact_rows_));
+  if (!whole.part_.empty()) part_ = some_of(whole.part_);
+  across_ = whole.across_;
+  indefinite_ = whole.indefinite_;
+}
+
+TaskGrams TaskGrams::parted(std::vector<Index> part, double across) const {
+  assert(std::ssize(part) == n() && across >= 0 && across <= 1);
+  TaskGrams out = *this;
+  if (across == 1) return out;
+  out.part_ = std::move(part);
+  out.across_ = across;
+  return out;
+}
+
 Matrix TaskGrams::kernel(Index m) const {
   Vector unit = Vector::Zero(M());
   unit[m] = 1;
@@ -225,7 +248,6 @@ Matrix TaskGrams::kernel(Index m) const {
 }
 
 Matrix TaskGrams::mixed(ConstVectorRef theta) const {
-  constexpr Index strip = 64;
   const KernelPowers::Recipe recipe = powers_->recipe(theta);
   Matrix K(n(), n());
   std::vector<Matrix> roots(static_cast<std::size_t>(powers_->roots()));
@@ -233,11 +255,11 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
   std::vector<const double*> values(roots.size(), nullptr);
   for (std::size_t r = 0; r < roots.size(); ++r) {
     if (!recipe.needs(static_cast<Index>(r))) continue;
-    roots[r].resize(std::min(strip, n()), n());
+    roots[r].resize(std::min(kRowsTogether, n()), n());
     out[r] = roots[r].data();
   }
-  for (Index top = 0; top < n(); top += strip) {
-    const Index count = std::min(strip, n() - top);
+  for (Index top = 0; top < n(); top += kRowsTogether) {
+    const Index count = std::min(kRowsTogether, n() - top);
     const auto some = std::span<const Index>(samples_).subspan(static_cast<std::size_t>(top),
                                                                static_cast<std::size_t>(count));
     source_->values(some, samples_, out.data(), n());
@@ -245,6 +267,7 @@ Matrix TaskGrams::mixed(ConstVectorRef theta) const {
       for (std::size_t r = 0; r < roots.size(); ++r)
         values[r] = out[r] ? out[r] + k * n() : nullptr;
       powers_->mix(recipe, values.data(), n(), K.row(top + k).data());
+      part_row(top + k, K.row(top + k).data());
     }
   }
   return K;
@@ -254,12 +277,9 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::vector<Index> places;
   for (const Index i : samples) places.push_back(whole.samples()[static_cast<std::size_t>(i)]);
   const bool stored = whole.n() > 0 && whole.source().stored_row(0, 0) != nullptr;
-  std::vector<Index> rows;
-  if (whole.exact())
-    for (const Index i : samples) rows.push_back(whole.exact_rows()[static_cast<std::size_t>(i)]);
   if (!stored) {
     TaskGrams some(whole.shared_source(), whole.shared_powers(), std::move(places));
-    some.inherit(whole, std::move(rows));
+    some.inherit(whole, samples);
     return some;
   }
   const Index n = std::ssize(places);
@@ -270,7 +290,7 @@ TaskGrams slice(const TaskGrams& whole, std::span<const Index> samples) {
   std::iota(places.begin(), places.end(), Index{0});
   TaskGrams some(std::make_shared<StoredRoots>(std::move(roots)), whole.shared_powers(),
                  std::move(places));
-  some.inherit(whole, std::move(rows));
+  some.inherit(whole, samples);
   return some;
 }
 
@@ -283,17 +303,22 @@ Vector cross_decisions(const TaskGrams& whole, std::span<const Index> rows,
   std::vector<double*> out(roots.size(), nullptr);
   for (std::size_t r = 0; r < roots.size(); ++r) {
     if (!recipe.needs(static_cast<Index>(r))) continue;
-    roots[r].resize(std::ssize(rows), count);
+    roots[r].resize(std::min(kRowsTogether, std::ssize(rows)), count);
     out[r] = roots[r].data();
   }
-  whole.root_values(rows, columns, out.data(), count);
   Vector decisions(std::ssize(rows));
   Vector mixed(count);
   std::vector<const double*> values(roots.size(), nullptr);
   for (Index i = 0; i < decisions.size(); ++i) {
+    if (i % kRowsTogether == 0)
+      whole.root_values(
+          rows.subspan(static_cast<std::size_t>(i),
+                       static_cast<std::size_t>(std::min(kRowsTogether, decisions.size() - i))),
+          columns, out.data(), count);
     for (std::size_t r = 0; r < roots.size(); ++r)
-      values[r] = out[r] ? out[r] + i * count : nullptr;
+      values[r] = out[r] ? out[r] + (i % kRowsTogether) * count : nullptr;
     powers.mix(recipe, values.data(), count, mixed.data());
+    whole.part_values(rows[static_cast<std::size_t>(i)], columns, mixed.data());
     decisions[i] = mixed.dot(beta);
   }
   return decisions;

@@ -103,10 +103,30 @@ class TaskGrams {
   const std::shared_ptr<const ExactKernels>& exact() const { return exact_; }
 
   // The definition and what else is known of `whole`, of which this has some samples.
-  void inherit(const TaskGrams& whole, std::vector<Index> rows) {
-    define_by(whole.exact_, std::move(rows));
-    indefinite_ = whole.indefinite_;
+  void inherit(const TaskGrams& whole, std::span<const Index> samples);
+
+  // The same kernels with values between samples of different parts `across` times as large, 0 <= across <= 1: still positive
+  // semidefinite, with the diagonal that they had. Sample i is of part[i]; across = 1 changes nothing.
+  TaskGrams parted(std::vector<Index> part, double across) const;
+  bool is_parted() const { return !part_.empty(); }
+  // What the values between samples i and j are multiplied by.
+  double between(Index i, Index j) const {
+    return part_.empty() || part_[static_cast<std::size_t>(i)] == part_[static_cast<std::size_t>(j)]
+               ? 1
+               : across_;
   }
+  // Multiplies values[k] by that between samples i and columns[k].
+  void part_values(Index i, std::span<const Index> columns, double* values) const {
+    if (part_.empty()) return;
+    for (std::size_t k = 0; k < columns.size(); ++k) values[k] *= between(i, columns[k]);
+  }
+  // And values[j] of all samples j.
+  void part_row(Index i, double* values) const {
+    if (part_.empty()) return;
+    for (Index j = 0; j < n(); ++j) values[j] *= between(i, j);
+  }
+  // Of a value of kernel m, as in its term.
+  double roundings(Index m) const { return powers_->term(m).roundings + (part_.empty() ? 0 : 1); }
 
   // How far each kernel is from positive semidefinite, beyond rounding: precomputed ones may be a little.
   void set_indefinite(Vector amounts) { indefinite_ = std::move(amounts); }
@@ -150,6 +170,8 @@ class TaskGrams {
   std::shared_ptr<const ExactKernels> exact_;
   std::vector<Index> exact_rows_;
   Vector indefinite_;
+  std::vector<Index> part_;  // of the samples; empty: all are of one
+  double across_ = 1;
 };
 
 // Some samples of a task, in any order, perhaps repeated: what is stored is copied, what is computed when asked for stays so.

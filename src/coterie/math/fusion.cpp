@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "coterie/math/isotonic.hpp"
+#include "coterie/math/no_allocation.hpp"
 
 namespace coterie {
 
@@ -106,6 +107,7 @@ class PairDuals {
   }
 
   void advance() {
+    const NoAllocation in_this_step;
     const double t = (1 + std::sqrt(1 + 4 * momentum_ * momentum_)) / 2;
     const double beta = (momentum_ - 1) / t;
     momentum_ = t;

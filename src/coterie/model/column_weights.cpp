@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "coterie/baseline/coclus.hpp"
+#include "coterie/model/method.hpp"
 #include "coterie/mtmkl/group_list.hpp"
 
 namespace coterie {
@@ -49,6 +51,24 @@ ColumnWeights column_weights(const Model& model) {
   out.mean = mean(out.columns);
   out.share = share(Eigen::all, out.columns);
   return out;
+}
+
+std::vector<Index> feature_clusters(const Model& model) {
+  if (!model.settings.method->clusters_features || !model.kernels.empty()) return {};
+  Matrix Q(std::ssize(model.tasks), std::ssize(model.features));
+  for (std::size_t t = 0; t < model.tasks.size(); ++t)
+    Q.row(static_cast<Index>(t)) = model.tasks[t].w() - model.tasks[t].shared;
+  const Parameters parameters = parameters_of(model.settings);
+  const CoClusters found = co_clusters(Q, static_cast<Index>(parameters.at("clusters")),
+                                       static_cast<Index>(parameters.at("seed")));
+  std::vector<Index> numbers;  // of the group with the same label; 0: no task has it
+  const std::vector<Index> group = group_numbers(std::ssize(model.tasks), model.groups());
+  for (const Index label : found.feature) {
+    const auto task = std::ranges::find(found.task, label);
+    numbers.push_back(
+        task == found.task.end() ? 0 : group[static_cast<std::size_t>(task - found.task.begin())]);
+  }
+  return numbers;
 }
 
 }  // namespace coterie

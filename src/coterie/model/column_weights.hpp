@@ -17,4 +17,8 @@ struct ColumnWeights {
 // Nothing (no columns) where no kernel looks at one column alone, and for models without kernels.
 ColumnWeights column_weights(const Model& model);
 
+// Of methods that cluster features too, on features as they are: the group of tasks that every feature belongs to, counted from 1, or 0
+// where no task has its cluster. Read off the weights, as the clusters of tasks are. Of other models empty.
+std::vector<Index> feature_clusters(const Model& model);
+
 }  // namespace coterie

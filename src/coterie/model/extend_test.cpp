@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "coterie/data/planted.hpp"
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/model/random_problem.hpp"
@@ -653,16 +654,6 @@ TEST_F(Planting, TheCheckerNoticesEveryFalseProof) {
         m.groups() = {{0, 1, 2, 3, 4, 5, 6, 7}};
       },
       "a group are not equal");
-}
-
-template <typename F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_F(Planting, WhatCannotBeAddedIsSaid) {

@@ -52,9 +52,10 @@ struct PartModel {
   std::vector<Index> place;
 };
 
-Model fit_block(const Dataset& data, const Settings& settings, int threads) {
+Model fit_block(const Dataset& data, const Settings& settings, int threads, double memory) {
   const MethodProblem problem = prepare_method(data, settings, {}, threads);
-  return make_model(problem, settings, fit_method(problem, settings, threads), fingerprint(data));
+  return make_model(problem, settings, fit_method(problem, settings, threads, {}, nullptr, memory),
+                    fingerprint(data));
 }
 
 // The rows outside a part. Tasks that have but one class there are left out.
@@ -102,8 +103,8 @@ Matrix scores_of(const std::string& block, const Model& model, const std::vector
 // Scores of the rows of some parts by models of the rows outside each.
 class CrossFit {
  public:
-  CrossFit(const Dataset& data, const Settings& second, int threads)
-      : data_(data), second_(second), threads_(threads) {
+  CrossFit(const Dataset& data, const Settings& second, int threads, double memory)
+      : data_(data), second_(second), threads_(threads), memory_(memory) {
     const Parameters& p = second.first_stage;
     parts_ = static_cast<Index>(p.at("folds"));
     part_ = cross_fit_parts(data, parts_, static_cast<std::uint64_t>(p.at("seed")));
@@ -163,7 +164,7 @@ class CrossFit {
       throw InputError(
           "`kernels`: scores of other models need rows to hold out, and no task has more than one "
           "row of both classes. Leave out the kernels on scores.");
-    out.model = fit_block(rows, settings, threads_);
+    out.model = fit_block(rows, settings, threads_, memory_);
     return out;
   }
 
@@ -189,6 +190,7 @@ class CrossFit {
   const Dataset& data_;
   const Settings& second_;
   int threads_;
+  double memory_;
   Index parts_ = 0;
   std::vector<Index> part_;
 };
@@ -301,7 +303,12 @@ std::vector<Kernel> kernels_for(const Settings& settings, const Dataset& data) {
                          features_with_scores(settings, data));
 }
 
-Scored learn_scores(Dataset data, const Settings& given, int threads) {
+Settings first_stage_settings(const std::string& block, const Settings& settings) {
+  const double asked = settings.first_stage.at("C");
+  return settings_of(block, settings, asked > 0 ? asked : *std::ranges::max_element(kCosts));
+}
+
+Scored learn_scores(Dataset data, const Settings& given, int threads, double memory) {
   const Settings settings = in_full(given);
   const std::vector<std::string> blocks = score_blocks(settings.kernels.list(), data.features);
   check_names(data);
@@ -309,12 +316,12 @@ Scored learn_scores(Dataset data, const Settings& given, int threads) {
   check_meaning(blocks, data);
   FirstStage first;
   first.blocks = blocks;
-  const CrossFit cross(data, settings, threads);
+  const CrossFit cross(data, settings, threads, memory);
   std::map<std::string, double> chosen;
   for (const std::string& block : blocks) {
     const double C = choose_C(cross, block, settings, chosen);
     add_columns(cross.scores(block, C), first);
-    first.models.push_back(fit_block(data, settings_of(block, settings, C), threads));
+    first.models.push_back(fit_block(data, settings_of(block, settings, C), threads, memory));
   }
   auto kept = std::make_shared<const FirstStage>(std::move(first));
   Dataset wide = with_stored_scores(*kept, std::move(data));

@@ -1,4 +1,4 @@
-// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (28), (29).
+// What models of the tasks say about a row, as columns that kernels can look at: docs/methods.md (31), (32).
 //
 //   @pooled   the score of one model of the samples of all tasks
 //   @group    the score of the model of the task's group (method `groups`)
@@ -43,7 +43,11 @@ struct Scored {
   std::shared_ptr<const FirstStage> first;
 };
 // Throws InputError where scores mean nothing: labels of pairs of classes under `pooled` and `group`, others of a single task.
-Scored learn_scores(Dataset data, const Settings& settings, int threads);
+// `memory` bounds the bytes that kernel values of its fits take, and changes no bit.
+Scored learn_scores(Dataset data, const Settings& settings, int threads,
+                    double memory = std::numeric_limits<double>::infinity());
+// The settings of a block's model, of the largest C that may be tried where that is open.
+Settings first_stage_settings(const std::string& block, const Settings& settings);
 
 // The training data as the second stage saw it.
 Dataset with_stored_scores(const FirstStage& first, Dataset data);

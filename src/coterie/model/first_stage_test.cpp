@@ -7,6 +7,7 @@
 
 #include "coterie/data/planted_weights.hpp"
 #include "coterie/data/split.hpp"
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/model/extend.hpp"
 #include "coterie/model/predict.hpp"
@@ -65,15 +66,6 @@ double auc_of(const Matrix& scores, Index column, const Dataset& data) {
     }
   return auc(Eigen::Map<const Vector>(f.data(), std::ssize(f)),
              Eigen::Map<const Vector>(y.data(), std::ssize(y)));
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "nothing was wrong";
 }
 
 // A kernel that knows every row by heart: a model that has seen a row gives it its label, one that has not says nothing.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "coterie/baseline/plain.hpp"
 #include "coterie/kernel/gram.hpp"
 #include "coterie/math/parallel.hpp"
 #include "coterie/model/first_stage.hpp"
@@ -26,8 +27,11 @@ constexpr double matrices_of_newton = 2;  // that of the free support vectors, a
 constexpr double copies_of_data = 3;
 constexpr double copies_of_model = 3;  // as read, with the new tasks, and on its way into the file
 constexpr double numbers_of_support = 4;  // its place twice, alpha, y
-constexpr double copies_of_pairs = 5;     // duals of the pairs in the solver and the model
-constexpr double numbers_of_pair = 16;    // their ends, weights, lengths and curvatures
+// Of functions that look at a pool: as fitted, in the model and on their way into the file.
+constexpr double numbers_of_pooled = 2 * numbers_of_support + 1;
+constexpr double copies_of_stage = 2;   // models of a first stage, and one on its way in or out
+constexpr double copies_of_pairs = 5;   // duals of the pairs in the solver and the model
+constexpr double numbers_of_pair = 16;  // their ends, weights, lengths and curvatures
 
 }  // namespace
 
@@ -56,7 +60,8 @@ struct Needs {
   std::string divisors = {};  // the normalisation that needs whole matrices; empty: none does
 };
 
-MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
+// Without a budget.
+MemoryPlan needs_of(const Needs& needs, int threads) {
   const Dataset& data = needs.data;
   const double roots = static_cast<double>(count_roots(needs.kernels, needs.largest_C));
   const double M = static_cast<double>(needs.kernels.size());
@@ -95,30 +100,86 @@ MemoryPlan plan_within(const Needs& needs, int threads, double budget) {
   // Divisors need whole matrices for a moment, one kernel of one task at a time; their eigenvalues a second copy.
   const bool divided = !needs.divisors.empty();
   if (divided) plan.least = std::max(plan.least, number * workers * 3 * largest * largest);
-  plan.kernels = budget - plan.fixed - plan.least;
-  if (plan.kernels < 0)
+  return plan;
+}
+
+// What a plan leaves of the budget.
+double left_of(const MemoryPlan& plan, double budget, const std::string& divisors) {
+  const double left = budget - plan.fixed - plan.least;
+  if (left < 0)
     throw InputError(fmt::format(
         "the fit may need {} of memory even if it keeps as little as it can ({} for the program, "
         "data, pairs of tasks and work space of threads, {} for kernel values), and may use {}. "
         "Raise `memory`, or use fewer threads, rows, tasks or kernels{}.",
         bytes_text(1.01 * (plan.fixed + plan.least)), bytes_text(plan.fixed),
         bytes_text(plan.least), bytes_text(budget),
-        divided ? fmt::format(" (`normalise` {} needs whole matrices of a task)", needs.divisors)
-                : ""));
-  return plan;
+        divisors.empty()
+            ? ""
+            : fmt::format(" (`normalise` {} needs whole matrices of a task)", divisors)));
+  return left;
+}
+
+double samples_of(const Dataset& data) {
+  double samples = 0;
+  for (const Task& task : data.tasks) samples += static_cast<double>(task.size());
+  return samples;
+}
+
+// Support vectors of the functions of a model: every sample, where each task has a function of the pool of all in each of them.
+double most_support(const Dataset& data, const Method& method) {
+  return samples_of(data) * (method.pools ? static_cast<double>(data.tasks.size()) : 1);
+}
+
+// Of a fit of the settings' method, beside what else is there.
+MemoryPlan needs_of_fit(const Dataset& data, const Settings& settings, const Extras& extras,
+                        int threads, double others) {
+  const Method& method = *settings.method;
+  const Dataset pool = method.pools ? pool_tasks(data) : Dataset();
+  const Dataset& seen = method.pools ? pool : data;
+  const std::vector<Kernel> kernels = kernels_for(settings, seen);
+  const double tasks = static_cast<double>(seen.tasks.size());
+  Needs needs{seen, kernels, largest_cost(sample_costs(seen, settings, extras))};
+  needs.edges =
+      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
+  needs.others =
+      others + (method.pools ? number * numbers_of_pooled * most_support(data, method) : 0);
+  if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
+  return needs_of(needs, threads);
+}
+
+// A model of a first stage that is kept: every row may be a support vector.
+double stage_bytes(const Settings& settings, const Dataset& data) {
+  return number * (static_cast<double>(data.X.size()) +
+                   numbers_of_support * most_support(data, *settings.method));
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
+MemoryPlan plan_memory(const Dataset& data, const Settings& given, const Extras& extras,
                        int threads, double budget) {
-  const std::vector<Kernel> kernels = kernels_for(settings, data);
-  const double tasks = static_cast<double>(data.tasks.size());
-  Needs needs{data, kernels, largest_cost(sample_costs(data, settings, extras))};
-  needs.edges =
-      extras.complete ? tasks * (tasks - 1) / 2 : static_cast<double>(extras.graph.size());
-  if (settings.normalise.divides()) needs.divisors = to_string(settings.normalise);
-  return plan_within(needs, threads, budget);
+  const Settings settings = in_full(given);
+  const std::vector<std::string> blocks = score_blocks(settings.kernels.list(), data.features);
+  double kept = 0;
+  double scores = 0;
+  for (const std::string& block : blocks) {
+    kept += stage_bytes(first_stage_settings(block, settings), data);
+    scores += number * static_cast<double>(data.X.rows()) *
+              (block == "others" ? static_cast<double>(data.tasks.size()) : 1);
+  }
+  const double stage = copies_of_stage * (kept + scores);
+  MemoryPlan plan = needs_of_fit(data, settings, extras, threads, stage + copies_of_data * scores);
+  MemoryPlan first;  // what most is needed for while scores are learnt
+  for (const std::string& block : blocks) {
+    const double rows_outside_part = number * static_cast<double>(data.X.size());
+    const MemoryPlan of_block = needs_of_fit(data, first_stage_settings(block, settings), {},
+                                             threads, stage + rows_outside_part);
+    if (of_block.fixed + of_block.least > first.fixed + first.least) first = of_block;
+  }
+  const std::string divisors = settings.normalise.divides() ? to_string(settings.normalise) : "";
+  if (first.fixed + first.least > plan.fixed + plan.least) left_of(first, budget, "");
+  plan.kernels = left_of(plan, budget, divisors);
+  if (!blocks.empty()) plan.first_stage = left_of(first, budget, "");
+  return plan;
 }
 
 MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendSettings& settings,
@@ -137,7 +198,9 @@ MemoryPlan plan_extension(const Model& model, const Dataset& data, const ExtendS
   for (const Extension& added : model.extensions)
     numbers += static_cast<double>(added.certificate.nu.size());
   needs.others = number * copies_of_model * numbers;
-  return plan_within(needs, threads, budget);
+  MemoryPlan plan = needs_of(needs, threads);
+  plan.kernels = left_of(plan, budget, needs.divisors);
+  return plan;
 }
 
 }  // namespace coterie

@@ -4,6 +4,8 @@
 // computed more often. The answer has the same bits either way.
 #pragma once
 
+#include <limits>
+
 #include "coterie/data/dataset.hpp"
 #include "coterie/model/extend.hpp"
 #include "coterie/model/train.hpp"
@@ -17,10 +19,12 @@ struct MemoryPlan {
   double least = 0;    // bytes for kernel values without which nothing goes
   double all = 0;      // bytes of the kernel values if every sample mattered
   double kernels = 0;  // bytes that kernel values may take beyond that: what the budget leaves
+  // The same while models of a first stage are fitted, whose memory is asked for one after another and before that of the fit.
+  double first_stage = std::numeric_limits<double>::infinity();
   bool keeps_all() const { return kernels >= all; }
 };
 
-// Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
+// Of the tasks, whatever the method makes of them. Throws InputError, with the estimate, when the budget (bytes) is too small for any way.
 MemoryPlan plan_memory(const Dataset& data, const Settings& settings, const Extras& extras,
                        int threads, double budget);
 

@@ -110,6 +110,25 @@ Method pooled() {
       .verify = verify_pooled};
 }
 
+Method joint() {
+  return {
+      .name = "joint",
+      .title = "one SVM of a part that tasks share and a part of each",
+      .source = "Evgeniou and Pontil (KDD 2004)",
+      .about =
+          "Every task has f_t = f_0 + g_t and the bias that all share, in one SVM over the samples "
+          "of all tasks: kernel values between samples of different tasks count 1 - own times. "
+          "Kernel weights are learnt, the same for both parts; own = 0 is pooled. Like pooled it "
+          "asks that a positive label means the same in all tasks.",
+      .parameters = {{"own", 0.3, "share of a task's own part in its kernel",
+                      "a number between 0 and 1", 0, 1, false, "0,0.2,0.5", false}},
+      .lambda = 0,
+      .joint = true,
+      .pools = true,
+      .own_part = [](const Parameters& p) { return p.at("own"); },
+      .verify = verify_own_parts};
+}
+
 Method groups() {
   return {
       .name = "groups",
@@ -348,9 +367,9 @@ std::vector<std::string> names_of(const Method& method) {
 }  // namespace
 
 const std::vector<Method>& methods() {
-  static const std::vector<Method> all = {main_method(), stl(),    mtl(),    uniform(), pooled(),
-                                          groups(),      tang(),   pareto(), cmtl(),    whom(),
-                                          flexclus(),    coclus(), metag()};
+  static const std::vector<Method> all = {main_method(), stl(),      mtl(),    uniform(), pooled(),
+                                          groups(),      joint(),    tang(),   pareto(),  cmtl(),
+                                          whom(),        flexclus(), coclus(), metag()};
   return all;
 }
 

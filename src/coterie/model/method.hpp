@@ -45,6 +45,8 @@ struct Method {
   bool pools = false;                 // one model for the samples of many tasks
   // Of methods that pool the tasks of a group: how groups are found. None: all tasks are one group.
   GroupSearch (*search_groups)(const Parameters&) = nullptr;
+  // Of methods that pool all tasks, each with a part of its own: how large that is. None: there is no such part.
+  double (*own_part)(const Parameters&) = nullptr;
   using FitKernel = Fit (*)(const MtmklProblem&, const Parameters&, const FitSettings&,
                             const ProgressCallback&, const WarmStart&);
   FitKernel fit_kernel = nullptr;  // where it is not joint

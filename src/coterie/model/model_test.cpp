@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "coterie/math/message_of.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/model/random_problem.hpp"
@@ -23,16 +24,6 @@ KernelExpansion& expansion(Model& model, std::size_t t) {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const std::string of_lambda =
     "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'.";
-
-template <typename F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Settings, EveryValueThatBreaksItsRuleIsNamedWithIt) {
   const auto with = [](const std::function<void(Settings&)>& change) {

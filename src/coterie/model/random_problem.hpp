@@ -64,10 +64,8 @@ void draw_other_settings(Source& random, RandomProblem& problem) {
 
 // `random` is a Random, or takes its numbers from elsewhere.
 template <typename Source>
-RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& range = {}) {
-  RandomProblem problem;
-  Dataset& data = problem.data;
-  Settings& settings = problem.settings;
+Dataset draw_samples(Source& random, Oddity oddity, const ProblemRange& range) {
+  Dataset data;
   const Index T = 1 + random.below(range.tasks);
   const Index d = oddity == Oddity::few_features ? 1 + random.below(3) : 2 + random.below(8);
   std::vector<Index> sizes;
@@ -104,7 +102,11 @@ RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& ra
     twin.name = data.tasks[1].name;
     data.tasks[1] = std::move(twin);
   }
+  return data;
+}
 
+template <typename Source>
+std::string draw_kernels(Source& random, Oddity oddity, const ProblemRange& range, Index d) {
   const Index M = 1 + random.below(range.kernels);
   std::string kernels;
   if (oddity == Oddity::few_features) {
@@ -118,7 +120,27 @@ RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& ra
                                    "linear@f1-f2", "poly:3:1"};
     for (Index m = 0; m < M; ++m) kernels += std::string(choices[m]) + " ";
   }
-  settings.kernels = kernels;
+  return kernels;
+}
+
+inline std::string description_of(const RandomProblem& problem, Oddity oddity) {
+  const Settings& settings = problem.settings;
+  return "oddity " + std::to_string(static_cast<int>(oddity)) + ", T " +
+         std::to_string(problem.data.tasks.size()) + ", C " + std::to_string(settings.C) +
+         ", lambda " + text_of(settings.lambda) + ", norm " + std::to_string(settings.norm) +
+         ", normalise " + text_of(settings.normalise) + ", scale " +
+         text_of(in_full(settings).scale) + ", class weight " + text_of(settings.class_weight) +
+         (problem.extras.complete ? "" : ", graph") +
+         (problem.extras.task_C.empty() ? "" : ", task C") + ", kernels " +
+         text_of(settings.kernels);
+}
+
+template <typename Source>
+RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& range = {}) {
+  RandomProblem problem;
+  Settings& settings = problem.settings;
+  problem.data = draw_samples(random, oddity, range);
+  settings.kernels = draw_kernels(random, oddity, range, problem.data.X.cols());
   settings.C = std::pow(10, random.uniform(-3, 3));
   if (oddity == Oddity::single_free_vector) settings.C = std::pow(10, random.uniform(-3, -1));
   settings.norm = random.uniform() < 0.6 ? 1 : 2;
@@ -128,13 +150,7 @@ RandomProblem draw_problem(Source& random, Oddity oddity, const ProblemRange& ra
   if (random.uniform() < 0.2) settings.class_weight = ClassWeight::balanced;
   settings.tolerance = 1e-6;
   if (range.all_settings) draw_other_settings(random, problem);
-  problem.description =
-      "oddity " + std::to_string(static_cast<int>(oddity)) + ", T " + std::to_string(T) + ", C " +
-      std::to_string(settings.C) + ", lambda " + text_of(settings.lambda) + ", norm " +
-      std::to_string(settings.norm) + ", normalise " + text_of(settings.normalise) + ", scale " +
-      text_of(in_full(settings).scale) + ", class weight " + text_of(settings.class_weight) +
-      (problem.extras.complete ? "" : ", graph") +
-      (problem.extras.task_C.empty() ? "" : ", task C") + ", kernels " + text_of(settings.kernels);
+  problem.description = description_of(problem, oddity);
   return problem;
 }
 

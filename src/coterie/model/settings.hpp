@@ -64,27 +64,30 @@ struct Settings {
 // Calls f(name, member, help, rule) for every field: `rule` says in words what values are allowed.
 template <typename AnySettings, typename F>
 void visit_fields(AnySettings& s, F&& f) {
-  f("C", s.C, "cost of a training error: upper bound of every alpha", "a number > 0");
-  f("lambda", s.lambda, "how strongly tasks are drawn together",
+  f("C", s.C, "cost of a training error: larger fits the training rows more closely",
+    "a number > 0");
+  f("lambda", s.lambda, "how strongly tasks are drawn together; 0 trains each of them alone",
     "a number >= 0, 'inf' (one kernel for all tasks), or a share of lambda_max such as '0.1max'");
   f("norm", s.norm,
-    "p of the constraint ||theta||_p <= 1 on kernel weights; 1 gives few kernels, inf equal "
-    "weights",
+    "how many kernels a task mixes: 1 few, 2 more, inf all equally (p of ||theta||_p <= 1 for "
+    "their weights)",
     "a number >= 1, or inf");
   f("kernels", s.kernels, help_of_kernels(),
     "a list such as 'linear poly:2 gauss:1,2,4@f1-f8', or 'paper'");
-  f("normalise", s.normalise, "scale of the kernels",
+  f("normalise", s.normalise, "how kernels are brought to one scale",
     "'cosine', 'variance', 'tail:h' with h >= 1, or 'none'");
   f("scale", s.scale,
-    "scaling of the features, learnt on the training data; when it is not given, linear methods "
-    "have 'standard' and others 'none'",
+    "how features are scaled, learnt on the training rows; linear methods use 'standard' unless "
+    "told otherwise, others 'none'",
     "'none', 'standard' or 'minmax'");
   f("smooth", s.smooth,
     "every feature becomes the mean of so many: itself, and those that rise and fall with it most "
-    "in the training data of all tasks; good for pixels and other columns with neighbours",
+    "in the training rows; good for pixels and other columns with neighbours",
     "a whole number from 1 to 1000");
-  f("class-weight", s.class_weight, "weights of the two classes in C", "'none' or 'balanced'");
-  f("tolerance", s.tolerance, "relative duality gap at which the fit is done", "a number > 0");
+  f("class-weight", s.class_weight, "'balanced' lets errors of the rarer class cost more",
+    "'none' or 'balanced'");
+  f("tolerance", s.tolerance,
+    "the fit is done when it is this close to the optimum (relative duality gap)", "a number > 0");
   f("solver", s.solver, "algorithm",
     "'newton', or 'published' (the paper's, which does not converge)");
   f("max-steps", s.max_steps, "outer steps after which the solver gives up", "a whole number >= 1");
@@ -93,14 +96,16 @@ void visit_fields(AnySettings& s, F&& f) {
   f("parameters", s.parameters,
     "parameters of methods other than coterie; those not given have defaults",
     "such as 'lambda=0.1 clusters=3', as listed by `coterie methods`");
-  f("loss", s.loss, "loss of linear methods", "'squared-hinge', 'logistic' or 'square'");
+  f("loss", s.loss, "what an error costs in linear methods such as cmtl",
+    "'squared-hinge', 'logistic' or 'square'");
   f("map", s.map,
-    "what linear methods are linear in: the features, or features that stand for the mean of the "
-    "kernels, at most so many",
+    "what linear methods work on: the features ('none'), or new features made of the kernels' mean "
+    "('kernels'), at most so many",
     "'none', or 'kernels[:rank]' with a whole rank >= 1, 300 unless given");
   f("first-stage", s.first_stage,
-    "of the models whose scores kernels on @pooled, @others and @group look at: C (0: chosen), "
-    "learnt (1: kernel weights), balanced (1: class weights), folds, clusters, restarts, seed",
+    "settings of the models whose scores are the columns @pooled, @others and @group: C (0: choose "
+    "it), learnt (1: learn kernel weights), balanced (1: class weights), folds, clusters, "
+    "restarts, seed",
     "such as 'C=1 folds=10'");
 }
 

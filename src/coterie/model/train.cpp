@@ -84,11 +84,11 @@ TrainingSet make_training_set(Dataset data, const Scaling& scaling, const Settin
 }
 
 Prepared prepare(Dataset data, const Settings& given, const Extras& extras, int threads,
-                 Storage storage) {
+                 Storage storage, double first_stage_memory) {
   const Settings settings = in_full(given);
   validate(settings);
   check_dataset(data);
-  auto [scored, first] = learn_scores(std::move(data), settings, threads);
+  auto [scored, first] = learn_scores(std::move(data), settings, threads, first_stage_memory);
   const std::vector<Kernel> kernels = prepare_kernels(settings.kernels, settings.normalise, scored);
   const Scaling scaling = learn_scaling(*settings.scale, scored.X, rows_used(scored),
                                         first ? first->columns() : 0, settings.smooth);
@@ -173,6 +173,34 @@ Fitted fit_prepared(const Prepared& prepared, const std::vector<Vector>& C,
   return fitted;
 }
 
+namespace {
+
+// Of a pool that is one task here there may be several functions, one for each group.
+const Task& task_of(const Prepared& prepared, std::size_t t) {
+  return prepared.set.data.tasks[prepared.set.pooled.empty() ? t : 0];
+}
+
+// Keeps the rows that are support vectors; returns the place of every row among them, or -1.
+std::vector<Index> keep_support_vectors(const Prepared& prepared, const Fit& fit, Model& model) {
+  const Dataset& data = prepared.set.data;
+  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()), -1);
+  for (std::size_t t = 0; t < fit.alpha.size(); ++t) {
+    const Task& task = task_of(prepared, t);
+    for (Index i = 0; i < task.size(); ++i)
+      if (fit.alpha[t][i] > 0)
+        place[static_cast<std::size_t>(task.rows[static_cast<std::size_t>(i)])] = 0;
+  }
+  for (std::size_t row = 0; row < place.size(); ++row) {
+    if (place[row] < 0) continue;
+    place[row] = std::ssize(model.training_row);
+    model.training_row.push_back(static_cast<Index>(row));
+  }
+  model.support_vectors = data.X(model.training_row, Eigen::all);
+  return place;
+}
+
+}  // namespace
+
 Model make_model(const Prepared& prepared, const Settings& settings, const Fitted& fitted,
                  std::string fingerprint) {
   const Dataset& data = prepared.set.data;
@@ -191,25 +219,9 @@ Model make_model(const Prepared& prepared, const Settings& settings, const Fitte
   model.groups() = fit.groups;
   model.fingerprint = std::move(fingerprint);
 
-  // Of a pool that is one task here there may be several functions, one for each group.
-  const auto task_of = [&](std::size_t t) -> const Task& {
-    return data.tasks[prepared.set.pooled.empty() ? t : 0];
-  };
-  std::vector<Index> place(static_cast<std::size_t>(data.X.rows()),
-                           -1);  // of a row among the support vectors
-  for (std::size_t t = 0; t < fit.alpha.size(); ++t)
-    for (Index i = 0; i < task_of(t).size(); ++i)
-      if (fit.alpha[t][i] > 0)
-        place[static_cast<std::size_t>(task_of(t).rows[static_cast<std::size_t>(i)])] = 0;
-  for (std::size_t row = 0; row < place.size(); ++row) {
-    if (place[row] < 0) continue;
-    place[row] = std::ssize(model.training_row);
-    model.training_row.push_back(static_cast<Index>(row));
-  }
-  model.support_vectors = data.X(model.training_row, Eigen::all);
-
+  const std::vector<Index> place = keep_support_vectors(prepared, fit, model);
   for (std::size_t t = 0; t < fit.alpha.size(); ++t) {
-    const Task& task = task_of(t);
+    const Task& task = task_of(prepared, t);
     TaskModel out;
     static_cast<TaskId&>(out) = task;
     out.n = task.size();

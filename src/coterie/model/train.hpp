@@ -55,9 +55,10 @@ struct Prepared {
 };
 
 // Values of kernels are computed by the fit where it needs them; Storage::stored computes them all beforehand. Precomputed matrices
-// of the extras must outlive the result.
+// of the extras must outlive the result. `first_stage_memory` bounds the bytes of kernel values while scores are learnt.
 Prepared prepare(Dataset data, const Settings& settings, const Extras& extras, int threads,
-                 Storage storage = Storage::on_demand);
+                 Storage storage = Storage::on_demand,
+                 double first_stage_memory = std::numeric_limits<double>::infinity());
 
 // The joint problem of a training set, which must outlive it, at costs C of its samples. Throws InputError where doubles cannot hold it.
 MtmklProblem joint_problem(const Prepared& prepared, const std::vector<Vector>& C, double lambda,
@@ -103,7 +104,8 @@ using MethodProblem = std::variant<Prepared, Pool, LinearTraining>;
 
 // Precomputed matrices of the extras must outlive the result.
 MethodProblem prepare_method(Dataset data, const Settings& settings, const Extras& extras,
-                             int threads);
+                             int threads,
+                             double first_stage_memory = std::numeric_limits<double>::infinity());
 const TrainingSet& training_set(const MethodProblem& problem);
 const Grams& grams_of(const MethodProblem& problem);  // without kernels for linear methods
 

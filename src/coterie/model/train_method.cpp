@@ -120,7 +120,7 @@ Fitted fit_groups(const Prepared& pool, const Settings& settings, int threads,
   const FoundGroups found = find_groups(
       {grams, pool.set.y.front(), pool.set.pooled}, WeightSet(settings.norm).uniform(grams.M()),
       settings.C, settings.method->search_groups(settings.parameters), threads,
-      [&] { return !progress || progress({.phase = Phase::svms}); });
+      [&] { return !progress || progress({.phase = Phase::svms}); }, memory);
   const Prepared pools = pools_of_groups(pool, found.groups, settings);
   Fitted out = fit_prepared(pools, pools.set.C, settings, threads, progress, memory);
   const std::vector<std::vector<Index>> samples = pooled_samples(found.groups, pool.set.pooled);
@@ -135,16 +135,51 @@ Fitted fit_groups(const Prepared& pool, const Settings& settings, int threads,
   return out;
 }
 
+// The same pool where every task has a part of its own, docs/methods.md (29).
+Prepared pool_with_own_parts(const Prepared& pool, double across) {
+  Prepared out;
+  out.set.data.tasks = pool.set.data.tasks;
+  out.set.y = pool.set.y;
+  out.set.graph = pool.set.graph;
+  out.grams.tasks = {pool.grams.tasks.front().parted(tasks_of_samples(pool.set.pooled), across)};
+  out.grams.kernels = pool.grams.kernels;
+  return out;
+}
+
+// One SVM over the pool. The function of a task is that SVM's with the alphas of other tasks' samples `across` times as large, (30): so weights,
+// bias and alphas of the fit are of tasks, and alphas over the whole pool.
+Fitted fit_own_parts(const Prepared& pool, const std::vector<Vector>& C, const Settings& settings,
+                     int threads, const ProgressCallback& progress, double memory) {
+  const double across = 1 - settings.method->own_part(settings.parameters);
+  Fitted out =
+      fit_prepared(pool_with_own_parts(pool, across), C, settings, threads, progress, memory);
+  const Index T = std::ssize(pool.set.pooled);
+  const Vector alpha = out.fit.alpha.front();
+  const std::vector<Index> task_of = tasks_of_samples(pool.set.pooled);
+  out.fit.alpha.assign(static_cast<std::size_t>(T), across * alpha);
+  for (Index i = 0; i < alpha.size(); ++i)
+    out.fit.alpha[static_cast<std::size_t>(task_of[static_cast<std::size_t>(i)])][i] = alpha[i];
+  out.fit.theta = out.fit.theta.row(0).replicate(T, 1).eval();
+  out.fit.bias = Vector::Constant(T, out.fit.bias[0]);
+  out.fit.task_objective = Vector::Constant(T, out.fit.task_objective[0]);
+  out.fit.groups.clear();
+  for (Index t = 0; t < T; ++t) out.fit.groups.push_back({t});
+  return out;
+}
+
 // Every task gets the model of its pool.
 Model share_pooled(Model model, const Dataset& tasks, const Groups& groups) {
-  const std::vector<TaskModel> pooled = std::move(model.tasks);
+  std::vector<TaskModel> pooled = std::move(model.tasks);
   model.tasks.resize(tasks.tasks.size());
   model.groups() = groups;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const Index t : groups[g]) {
       const Task& task = tasks.tasks[static_cast<std::size_t>(t)];
       TaskModel& copy = model.tasks[static_cast<std::size_t>(t)];
-      copy = pooled[g];
+      if (t == groups[g].back())
+        copy = std::move(pooled[g]);
+      else
+        copy = pooled[g];
       static_cast<TaskId&>(copy) = task;
       copy.n = task.size();
     }
@@ -240,8 +275,8 @@ Model make_linear_model(const LinearTraining& problem, const Settings& settings,
 
 }  // namespace
 
-MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& extras,
-                             int threads) {
+MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& extras, int threads,
+                             double first_stage_memory) {
   const Settings settings = in_full(given);
   validate(settings);
   const Method& method = *settings.method;
@@ -250,7 +285,9 @@ MethodProblem prepare_method(Dataset data, const Settings& given, const Extras& 
   if (method.is_linear()) return prepare_linear(std::move(data), settings, extras, threads);
   if (!method.joint && settings.norm != 1)
     throw InputError(fmt::format("`norm`: the method {} has norm 1 only.", method.name));
-  if (!method.pools) return prepare(std::move(data), settings, extras, threads);
+  if (!method.pools)
+    return prepare(std::move(data), settings, extras, threads, Storage::on_demand,
+                   first_stage_memory);
   check_dataset(data);
   Pool out;
   out.prepared = prepare(pool_tasks(data), settings, extras, threads);
@@ -296,6 +333,7 @@ MethodFit fit_method(const Prepared& prepared, const std::vector<Vector>& C, con
   const Method& method = *settings.method;
   assert(!method.is_linear());
   if (method.search_groups) return {fit_groups(prepared, settings, threads, progress, memory)};
+  if (method.own_part) return {fit_own_parts(prepared, C, settings, threads, progress, memory)};
   if (method.joint) return {fit_prepared(prepared, C, settings, threads, progress, memory)};
   Fitted out;
   out.lambda = settings.lambda.value;
@@ -336,10 +374,11 @@ Model make_model(const MethodProblem& problem, const Settings& settings, const M
                            *fit.kernel(), std::move(fingerprint));
   model.certificate().claim = fit.kernel()->fit.claim;
   if (!pool) return model;
-  const Groups& groups = fit.kernel()->fit.groups;
-  const bool found = fit.kernel()->found.has_value();
-  return share_pooled(std::move(model), pool->tasks,
-                      found ? groups : groups_of(std::vector<Index>(pool->tasks.tasks.size(), 0)));
+  const Groups all = groups_of(std::vector<Index>(pool->tasks.tasks.size(), 0));
+  const bool one_model = !settings.method->search_groups && !settings.method->own_part;
+  model = share_pooled(std::move(model), pool->tasks, one_model ? all : fit.kernel()->fit.groups);
+  if (settings.method->own_part) model.groups() = all;  // their kernel weights are equal
+  return model;
 }
 
 }  // namespace coterie

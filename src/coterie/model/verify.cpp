@@ -143,11 +143,79 @@ void check_links_of_all(const Model& model, const TaskGraph& graph, const Extens
           model.tasks[t].name));
 }
 
+// Every pair, or those of the task graph.
+TaskGraph stated_graph(const Certificate& stated, std::size_t T) {
+  if (!stated.complete) return stated.graph;
+  TaskGraph graph;
+  for (std::size_t t = 0; t < T; ++t)
+    for (std::size_t s = t + 1; s < T; ++s)
+      graph.push_back({static_cast<Index>(t), static_cast<Index>(s), 1});
+  return graph;
+}
+
+// The connected parts of the graph whose tasks share theta, each named by one of its tasks: of lambda = inf. Else every task is a part.
+std::vector<std::size_t> shared_parts(const TaskGraph& graph, double lambda, std::size_t T) {
+  std::vector<std::size_t> part(T);
+  for (std::size_t t = 0; t < T; ++t) part[t] = t;
+  if (!std::isinf(lambda)) return part;
+  for (const Edge& edge : graph) {
+    const auto t = static_cast<std::size_t>(edge.t), s = static_cast<std::size_t>(edge.s);
+    if (!(edge.weight > 0) || part[s] == part[t]) continue;
+    const std::size_t from = part[s];
+    for (std::size_t& other : part)
+      if (other == from) other = part[t];
+  }
+  return part;
+}
+
+// The minimum over D of what the tasks of a part pull, for every part.
+void add_least_of_parts(const std::vector<std::size_t>& part, std::size_t M, double norm,
+                        Sums& sums) {
+  const std::size_t T = part.size();
+  for (std::size_t t = 0; t < T; ++t) {
+    if (part[t] != t) continue;
+    std::vector<long double> sum(M, 0);
+    std::vector<double> error(M, 0);
+    for (std::size_t s = 0; s < T; ++s) {
+      if (part[s] != t) continue;
+      for (std::size_t m = 0; m < M; ++m) {
+        sum[m] += sums.c[s][m];
+        error[m] += sums.c_error[s][m];
+      }
+    }
+    const Least least = smallest_over_weights(sum, error, norm);
+    sums.dual += least.value;
+    sums.error += least.error;
+  }
+}
+
+// What an extension takes from the model unchecked, and what its certificate must not claim.
+void check_claims(const Model& model, const Extension& added, Verification& check) {
+  const Certificate& proof = added.certificate;
+  check.taken.emplace_back(
+      "the weights of older tasks, the scaling and the divisors, of which the extension's problem "
+      "is made");
+  check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
+  check.taken.push_back(fmt::format("the tolerance {} of the extension, and its {} outer steps",
+                                    added.tolerance, proof.outer_steps));
+  check_kernels(model, nullptr, check);
+  check_support(model, check);
+  const auto first = model.tasks.begin() + added.base_tasks;
+  list_taken(model, {first, first + added.tasks}, check);
+  if (proof.claim != Claim::optimum)
+    check.findings.push_back(fmt::format(
+        "the certificate claims '{}', which an extension cannot give", to_string(proof.claim)));
+  if (proof.lambda_max != 0)
+    check.findings.emplace_back("the certificate states a lambda_max, which an extension has not");
+  if (!proof.complete)
+    check.taken.push_back(fmt::format("the links, {} of them", proof.graph.size()));
+}
+
 }  // namespace
 
 Verification verify_main(const Model& extended, const Dataset& data,
                          const PrecomputedMatrices& precomputed, const VerifyProgress& progress,
-                         const Dataset* prepared_from) {
+                         const Dataset* prepared_from, const SampleParts* parts) {
   const std::function<void()> one_done = counting(data, progress);
   const Model model = base_of(extended);
   check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
@@ -164,47 +232,17 @@ Verification verify_main(const Model& extended, const Dataset& data,
   Sums sums;
   for (std::size_t t = 0; t < T; ++t)
     sums.add(recompute_task(model, model.tasks[t], data.tasks[t],
-                            {X, exact, precomputed, data.weight}, 0, check, one_done),
+                            {X, exact, precomputed, data.weight, parts}, 0, check, one_done),
              model.tasks[t], stated, check);
 
-  // Edges: every pair, or those of the task graph.
-  TaskGraph graph = stated.graph;
-  if (stated.complete) {
-    graph.clear();
-    for (std::size_t t = 0; t < T; ++t)
-      for (std::size_t s = t + 1; s < T; ++s)
-        graph.push_back({static_cast<Index>(t), static_cast<Index>(s), 1});
-  }
+  const TaskGraph graph = stated_graph(stated, T);
   Edges edges(model, stated, graph, 0, check);
-  std::vector<std::size_t> part(T);  // connected parts of the graph, for lambda = inf
-  for (std::size_t t = 0; t < T; ++t) part[t] = t;
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    const std::size_t t = static_cast<std::size_t>(graph[i].t);
-    const std::size_t s = static_cast<std::size_t>(graph[i].s);
     const std::vector<long double> nu = edges.look_at(graph[i], static_cast<Index>(i));
-    sums.pull(t, nu, 1);
-    sums.pull(s, nu, -1);
-    if (!std::isinf(stated.lambda) || !(graph[i].weight > 0) || part[s] == part[t]) continue;
-    const std::size_t from = part[s];
-    for (std::size_t& number : part)
-      if (number == from) number = part[t];
+    sums.pull(static_cast<std::size_t>(graph[i].t), nu, 1);
+    sums.pull(static_cast<std::size_t>(graph[i].s), nu, -1);
   }
-  for (std::size_t t = 0; t < T;
-       ++t) {  // min over D: per task, or per part when all its tasks share theta
-    if (part[t] != t) continue;
-    std::vector<long double> sum(M, 0);
-    std::vector<double> error(M, 0);
-    for (std::size_t s = 0; s < T; ++s) {
-      if (part[s] != t) continue;
-      for (std::size_t m = 0; m < M; ++m) {
-        sum[m] += sums.c[s][m];
-        error[m] += sums.c_error[s][m];
-      }
-    }
-    const Least least = smallest_over_weights(sum, error, model.settings.norm);
-    sums.dual += least.value;
-    sums.error += least.error;
-  }
+  add_least_of_parts(shared_parts(graph, stated.lambda, T), M, model.settings.norm, sums);
   sums.objectives.finish(stated, check);
   compare(stated, model.settings.tolerance, sums.primal + edges.penalty, sums.dual,
           sums.error + edges.error + edges.repair(sums.primal), check);
@@ -228,22 +266,7 @@ Verification verify_extension(const Model& model, std::size_t number, const Data
   Verification check;
   const Matrix X = scaled(model, data.X);
   const ExactKernels exact(X, model.kernels, {});
-  check.taken.emplace_back(
-      "the weights of older tasks, the scaling and the divisors, of which the extension's problem "
-      "is made");
-  check.taken.push_back(fmt::format("lambda = {:.10g} and the C of the new tasks", proof.lambda));
-  check.taken.push_back(fmt::format("the tolerance {} of the extension, and its {} outer steps",
-                                    added.tolerance, proof.outer_steps));
-  check_kernels(model, nullptr, check);
-  check_support(model, check);
-  list_taken(model, {model.tasks.begin() + old, model.tasks.begin() + old + added.tasks}, check);
-  if (proof.claim != Claim::optimum)
-    check.findings.push_back(fmt::format(
-        "the certificate claims '{}', which an extension cannot give", to_string(proof.claim)));
-  if (proof.lambda_max != 0)
-    check.findings.emplace_back("the certificate states a lambda_max, which an extension has not");
-  if (!proof.complete)
-    check.taken.push_back(fmt::format("the links, {} of them", proof.graph.size()));
+  check_claims(model, added, check);
   Sums sums;
   for (std::size_t u = 0; u < data.tasks.size(); ++u) {
     const TaskModel& task = model.tasks[static_cast<std::size_t>(old) + u];

@@ -36,12 +36,19 @@ Verification verify_training(const Model& model, const Dataset& data,
                              const PrecomputedMatrices& precomputed = {},
                              const VerifyProgress& progress = {});
 
+// Of a pool whose tasks have parts of their own: kernel values between samples of different parts count `across` times.
+struct SampleParts {
+  std::vector<Index> part;  // of every sample
+  double across = 1;
+};
+
 // The check of the joint problem (1), for methods that are a form of it.
-// `prepared_from`: the data that divisors come from, where it is other than the tasks of the model.
+// `prepared_from`: the data that divisors come from, where it is other than the tasks of the model. `parts`: of the samples of each task.
 Verification verify_main(const Model& model, const Dataset& data,
                          const PrecomputedMatrices& precomputed = {},
                          const VerifyProgress& progress = {},
-                         const Dataset* prepared_from = nullptr);
+                         const Dataset* prepared_from = nullptr,
+                         const SampleParts* parts = nullptr);
 
 inline constexpr double kMargin = 1e-9;
 

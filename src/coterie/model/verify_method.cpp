@@ -255,6 +255,84 @@ Verification verify_pooled(const Model& model, const Dataset& data,
   return check;
 }
 
+namespace {
+
+// The SVM of the pool: every sample has the alpha that its own task's function gives it.
+Model model_of_whole(const Model& model, const Task& pool, const SampleParts& parts) {
+  TaskModel whole = model.tasks.front();
+  static_cast<TaskId&>(whole) = pool;
+  whole.n = pool.size();
+  whole.calibration = {};
+  KernelExpansion f;
+  f.theta = whole.theta();
+  std::vector<double> alpha, y;
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const KernelExpansion& own = model.tasks[t].expansion();
+    for (std::size_t k = 0; k < own.sample.size(); ++k) {
+      if (parts.part[static_cast<std::size_t>(own.sample[k])] != static_cast<Index>(t)) continue;
+      f.support.push_back(own.support[k]);
+      f.sample.push_back(own.sample[k]);
+      alpha.push_back(own.alpha[static_cast<Index>(k)]);
+      y.push_back(own.y[static_cast<Index>(k)]);
+    }
+  }
+  f.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
+  f.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
+  whole.function = std::move(f);
+  Model out = model;
+  out.tasks = {std::move(whole)};
+  out.groups() = {{0}};
+  return out;
+}
+
+// What task t has of that SVM: alphas of other tasks' samples count `across` times.
+KernelExpansion function_of(Index t, const KernelExpansion& whole, const SampleParts& parts) {
+  KernelExpansion f;
+  f.theta = whole.theta;
+  std::vector<double> alpha, y;
+  for (std::size_t k = 0; k < whole.sample.size(); ++k) {
+    const double all = whole.alpha[static_cast<Index>(k)];
+    const bool own = parts.part[static_cast<std::size_t>(whole.sample[k])] == t;
+    const double value = own ? all : parts.across * all;
+    if (!(value > 0)) continue;
+    f.support.push_back(whole.support[k]);
+    f.sample.push_back(whole.sample[k]);
+    alpha.push_back(value);
+    y.push_back(whole.y[static_cast<Index>(k)]);
+  }
+  f.alpha = Eigen::Map<const Vector>(alpha.data(), std::ssize(alpha));
+  f.y = Eigen::Map<const Vector>(y.data(), std::ssize(y));
+  return f;
+}
+
+}  // namespace
+
+// One SVM of the pool, under kernels that are smaller between tasks.
+Verification verify_own_parts(const Model& model, const Dataset& data,
+                              const PrecomputedMatrices& precomputed,
+                              const VerifyProgress& progress) {
+  check_fit_to_model(model, 0, std::ssize(model.tasks), data, precomputed);
+  SampleParts parts{{}, 1 - parameters_of(model.settings).at("own")};
+  for (std::size_t t = 0; t < data.tasks.size(); ++t)
+    parts.part.insert(parts.part.end(), static_cast<std::size_t>(data.tasks[t].size()),
+                      static_cast<Index>(t));
+  const Dataset pool = pool_tasks(data);
+  Model whole = model_of_whole(model, pool.tasks.front(), parts);
+  whole.casting = pool.casting;
+  const TaskModel& svm = whole.tasks.front();
+  Verification check = verify_main(whole, pool, precomputed, progress, nullptr, &parts);
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    if (!(task.expansion() == function_of(static_cast<Index>(t), svm.expansion(), parts) &&
+          task.bias == svm.bias && task.C == svm.C && task.objective == svm.objective))
+      check.findings.push_back(fmt::format(
+          "the model of task '{}' is not what the SVM of all tasks gives it", task.name));
+  }
+  if (model.groups().size() != 1 || model.groups().front().size() != model.tasks.size())
+    check.findings.emplace_back("tasks of equal kernel weights are not one group");
+  return check;
+}
+
 Verification verify_uniform(const Model& model, const Dataset& data,
                             const PrecomputedMatrices& precomputed,
                             const VerifyProgress& progress) {

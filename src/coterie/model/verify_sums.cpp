@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "coterie/math/spectrum.hpp"
 
@@ -201,143 +200,9 @@ void check_divisors(const Model& model, const Dataset& data, const ExactKernels&
   }
 }
 
-namespace {
-
-// Whether features are averaged with those that are nearest to them, by correlations in plain sums of long double.
-void check_neighbours(const Model& model, const Dataset& data, const std::vector<bool>& used,
-                      std::vector<std::string>& findings) {
-  const Index d = std::ssize(model.features_of_data());
-  const Index smooth = model.scaling.smooth;
-  std::vector<std::vector<long double>> z(static_cast<std::size_t>(d));
-  for (Index j = 0; j < d; ++j) {
-    std::vector<long double>& column = z[static_cast<std::size_t>(j)];
-    for (Index i = 0; i < data.X.rows(); ++i)
-      if (used[static_cast<std::size_t>(i)]) column.push_back(data.X(i, j));
-    const auto [low, high] = std::minmax_element(column.begin(), column.end());
-    const bool constant = *low == *high;
-    long double mean = 0, squares = 0;
-    for (const long double x : column) mean += x / static_cast<long double>(column.size());
-    for (long double& x : column) squares += (x - mean) * (x - mean);
-    for (long double& x : column) x = constant ? 0 : (x - mean) / std::sqrt(squares);
-  }
-  const auto correlation = [&](Index i, Index j) {
-    long double sum = 0;
-    const std::vector<long double>& a = z[static_cast<std::size_t>(i)];
-    for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * z[static_cast<std::size_t>(j)][k];
-    return sum;
-  };
-  constexpr long double off = 1e-9L;  // of what is compared: steps of 2^-32, and rounding
-  for (Index j = 0; j < d; ++j) {
-    const auto first = model.scaling.neighbours.begin() + j * smooth;
-    const std::vector<Index> stated(first, first + smooth);
-    std::vector<long double> nearness(static_cast<std::size_t>(d));
-    for (Index i = 0; i < d; ++i) nearness[static_cast<std::size_t>(i)] = correlation(i, j);
-    Index count = 1;  // of columns: itself, then others
-    while (count < smooth && stated[static_cast<std::size_t>(count)] != j) ++count;
-    std::vector<bool> taken(static_cast<std::size_t>(d), false);
-    long double least = std::numeric_limits<long double>::infinity();
-    bool right = stated[0] == j;
-    for (Index k = 0; k < smooth; ++k) {
-      const auto i = static_cast<std::size_t>(stated[static_cast<std::size_t>(k)]);
-      if (k >= count) right = right && stated[static_cast<std::size_t>(k)] == j;
-      if (k == 0 || k >= count) continue;
-      right = right && !taken[i] && nearness[i] > -off;
-      least = std::min(least, nearness[i]);
-      taken[i] = true;
-    }
-    taken[static_cast<std::size_t>(j)] = true;
-    const long double bar = count < smooth ? off : least + off;
-    for (std::size_t i = 0; i < taken.size(); ++i)
-      right = right && (taken[i] || nearness[i] <= bar);
-    if (!right)
-      findings.push_back(
-          fmt::format("the features that '{}' is averaged with are not those nearest to it",
-                      model.features[static_cast<std::size_t>(j)]));
-  }
-}
-
-}  // namespace
-
-void check_scaling(const Model& model, const Dataset& data, std::vector<std::string>& findings) {
-  if (model.settings.scale != model.scaling.kind)
-    findings.push_back(fmt::format("the features are scaled '{}', not '{}' as the settings say",
-                                   to_string(model.scaling.kind), text_of(model.settings.scale)));
-  if (model.settings.smooth != model.scaling.smooth)
-    findings.push_back(
-        fmt::format("the mean of {} features is taken, not of {} as the settings say",
-                    model.scaling.smooth, model.settings.smooth));
-  if (!model.scaling.changes()) return;
-  std::vector<bool> used(static_cast<std::size_t>(data.X.rows()), false);
-  for (const Task& task : data.tasks)
-    for (const Index row : task.rows) used[static_cast<std::size_t>(row)] = true;
-  // Scores of a first stage have a scale already.
-  const Index learnt = std::ssize(model.features_of_data());
-  if (model.scaling.smooth > 1) check_neighbours(model, data, used, findings);
-  if (model.scaling.kind == Scaling::Kind::none) return;
-  for (Index j = learnt; j < data.X.cols(); ++j)
-    if (model.scaling.shift[j] != 0 || model.scaling.factor[j] != 1)
-      findings.push_back(fmt::format("the scores '{}' are scaled once more",
-                                     model.features[static_cast<std::size_t>(j)]));
-  for (Index j = 0; j < learnt; ++j) {
-    // In long double, whose range has room for any square of a double. Shifts and factors are doubles: one rounding each, and that of
-    // the shift moves the spread by its square.
-    long double count = 0, sum = 0, squares = 0;
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
-    for (Index i = 0; i < data.X.rows(); ++i) {
-      if (!used[static_cast<std::size_t>(i)]) continue;
-      count += 1;
-      sum += data.X(i, j);
-      low = std::min(low, data.X(i, j));
-      high = std::max(high, data.X(i, j));
-    }
-    const bool standard = model.scaling.kind == Scaling::Kind::standard;
-    const long double shift = low == high || !standard ? low : sum / count;
-    for (Index i = 0; i < data.X.rows(); ++i)
-      if (used[static_cast<std::size_t>(i)])
-        squares += (data.X(i, j) - shift) * (data.X(i, j) - shift);
-    const long double spread = low == high ? 1
-                               : standard  ? std::sqrt(squares / count)
-                                           : static_cast<long double>(high) - low;
-    const long double size = std::max(std::abs(low), std::abs(high));
-    const long double shift_off = standard ? (4 * unit_roundoff + count * long_roundoff) * size : 0;
-    const long double share = shift_off / spread;
-    const long double factor_off = 16 * unit_roundoff + count * long_roundoff + share * share;
-    if (!(std::abs(model.scaling.shift[j] - shift) <= shift_off) ||
-        !(std::abs(model.scaling.factor[j] * spread - 1) <= factor_off))
-      findings.push_back(fmt::format("the scaling of feature '{}' is not that of the data",
-                                     model.features[static_cast<std::size_t>(j)]));
-  }
-}
-
 void note_infeasible(Verification& check, double amount, double allowed, const std::string& what) {
   check.infeasibility = std::max(check.infeasibility, amount);
   if (!(amount <= allowed)) check.findings.push_back(fmt::format("{} (by {:.3g})", what, amount));
-}
-
-namespace {
-
-Matrix smoothed(const Scaling& scaling, const Matrix& X) {
-  Matrix out = X;
-  if (scaling.smooth == 1) return out;
-  for (Index i = 0; i < X.rows(); ++i)
-    for (Index j = 0; (j + 1) * scaling.smooth <= std::ssize(scaling.neighbours); ++j) {
-      double sum = 0;
-      for (Index k = 0; k < scaling.smooth; ++k)
-        sum += X(i, scaling.neighbours[static_cast<std::size_t>(j * scaling.smooth + k)]);
-      out(i, j) = sum / static_cast<double>(scaling.smooth);
-    }
-  return out;
-}
-
-}  // namespace
-
-Matrix scaled(const Model& model, Matrix X) {
-  if (model.scaling.kind != Scaling::Kind::none)
-    for (Index i = 0; i < X.rows(); ++i)
-      for (Index j = 0; j < X.cols(); ++j)
-        X(i, j) = (X(i, j) - model.scaling.shift[j]) * model.scaling.factor[j];
-  return smoothed(model.scaling, X);
 }
 
 namespace {
@@ -447,7 +312,7 @@ Sizes sizes_of(const Model& model, const TaskModel& task, const Task& samples,
       largest = std::max(largest, static_cast<double>(std::abs(kernels.exact.value(m, row, row))));
     out.largest.push_back(largest / model.divisors[m] * (1 + 1e-12));
     out.mixed += out.largest.back() * task.theta()[m];
-    if (task.theta()[m] > 0) out.roundings = std::max(out.roundings, kernels.exact.roundings(m));
+    if (task.theta()[m] > 0) out.roundings = std::max(out.roundings, kernels.roundings(m));
     const bool given = kernel.is_precomputed();
     out.indefinite.push_back(
         given ? indefiniteness(kernel, kernels.exact, m, samples, kernels.precomputed, check) /
@@ -508,8 +373,9 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
     for (std::size_t k = 0; k < own.sample.size(); ++k) {
       const Index j = own.sample[k];
       kernels.exact.values(row, samples.rows[static_cast<std::size_t>(j)], K.data());
-      const long double beta =
-          static_cast<long double>(own.alpha[static_cast<Index>(k)]) * samples.y[j];
+      const long double beta = kernels.between(i, j) *
+                               static_cast<long double>(own.alpha[static_cast<Index>(k)]) *
+                               samples.y[j];
       for (std::size_t m = 0; m < M; ++m) K_beta[m] += beta * K[m];
     }
     const Index at = place[static_cast<std::size_t>(i)];
@@ -532,7 +398,7 @@ TaskValues recompute_task(const Model& model, const TaskModel& task, const Task&
   for (std::size_t m = 0; m < M; ++m) {
     norm_squared += own.theta[static_cast<Index>(m)] * values.S[m];
     const double sum_error = long_roundoff *
-                             (2 * count + kernels.exact.roundings(static_cast<Index>(m)) + 8) *
+                             (2 * count + kernels.roundings(static_cast<Index>(m)) + 8) *
                              sizes.largest[m] * mass;
     values.S_error.push_back(sum_error * mass +
                              alphas.excess * (2 * pulls[m] * (1 + 4 * unit_roundoff) +
@@ -629,150 +495,6 @@ void compare(const Certificate& stated, double tolerance, long double primal, lo
        fmt::format("the stated gap {:.3g} and its bound {:.3g} are above the tolerance {:.3g}, "
                    "though the status is converged",
                    stated.gap, stated.bound, tolerance));
-}
-
-namespace {
-
-// The columns without a kernel of an "@each" of the settings, as the model has it.
-std::vector<bool> columns_left_out(const Model& model) {
-  std::vector<bool> out(model.features.size(), false);
-  for (const Kernel& each : model.settings.kernels.list()) {
-    if (!each.is_for_each_column()) continue;
-    for (std::size_t j = 0; j < out.size(); ++j)
-      out[j] = std::ranges::none_of(model.kernels, [&](const Kernel& kernel) {
-        return kernel.base == each.base && kernel.parameter == each.parameter &&
-               kernel.offset == each.offset &&
-               kernel.columns == std::vector<Index>{static_cast<Index>(j)};
-      });
-  }
-  return out;
-}
-
-}  // namespace
-
-void check_kernels(const Model& model, const Dataset* data, Verification& check) {
-  const Settings& settings = model.settings;
-  const std::vector<bool> left_out = data ? constant_columns(*data) : columns_left_out(model);
-  const Index count = std::ranges::count(left_out, true);
-  std::vector<Kernel> expected;
-  try {
-    expected = prepare_kernels(settings.kernels, settings.normalise, model.features, left_out);
-    if (!data && count > 0)
-      check.taken.push_back(
-          fmt::format("that {} of {} columns were constant, so that @each left them out", count,
-                      left_out.size()));
-  } catch (const InputError&) {
-  }
-  if (expected != model.kernels)
-    check.findings.push_back(
-        fmt::format("the kernels are not those of the setting '{}'", text_of(settings.kernels)));
-}
-
-void check_settings(const Model& model, const Dataset& data, Verification& check) {
-  check_kernels(model, &data, check);
-  const Settings& settings = model.settings;
-  Index own = 0;
-  for (const TaskModel& task : model.tasks) own += task.C != settings.C;
-  if (own > 0)
-    check.taken.push_back(
-        fmt::format("the C of {} of {} tasks, which is not the {} of the settings", own,
-                    model.tasks.size(), settings.C));
-  if (!model.certificate().complete)
-    check.taken.push_back(
-        fmt::format("the task graph, of {} edges", model.certificate().graph.size()));
-
-  const double lambda = model.certificate().lambda;
-  const double largest = model.certificate().lambda_max;
-  const Lambda wanted = settings.lambda;
-  if (!wanted.relative) {
-    if (wanted.value != lambda)
-      check.findings.push_back(fmt::format("lambda is {:.10g}, not {} as the settings say", lambda,
-                                           text_of(settings.lambda)));
-    return;
-  }
-  if (std::isinf(
-          lambda)) {  // stopped before lambda_max was known, or every positive lambda fuses all
-    if (model.certificate().status == Status::converged && largest > 0)
-      check.findings.push_back(
-          fmt::format("lambda is infinite, not {} as the settings say", text_of(settings.lambda)));
-    check.taken.push_back(fmt::format(
-        "that lambda is infinite, though the settings say {}: the fit was stopped before "
-        "lambda_max was known, or every positive lambda fuses all tasks",
-        text_of(settings.lambda)));
-    return;
-  }
-  if (largest > 0 && !(std::abs(lambda - wanted.value * largest) <= 4 * unit_roundoff * lambda))
-    check.findings.push_back(fmt::format("lambda is {:.10g}, which is not {} of the stated {:.10g}",
-                                         lambda, text_of(settings.lambda), largest));
-  if (largest > 0)
-    check.taken.push_back(fmt::format(
-        "lambda_max = {:.10g}, whose share lambda is (it comes from a fit of its own)", largest));
-  else
-    check.taken.push_back(
-        fmt::format("lambda = {:.10g}, said to be {}: the model does not state "
-                    "lambda_max",
-                    lambda, text_of(settings.lambda)));
-}
-
-void check_groups(const Model& model, const TaskGraph& graph, double lambda, Verification& check) {
-  check_groups(model, check);
-  std::vector<std::size_t> group(model.tasks.size());
-  for (std::size_t g = 0; g < model.groups().size(); ++g)
-    for (const Index t : model.groups()[g]) group[static_cast<std::size_t>(t)] = g;
-  for (const Edge& edge : graph) {
-    const std::size_t t = static_cast<std::size_t>(edge.t);
-    const std::size_t s = static_cast<std::size_t>(edge.s);
-    if (!(lambda > 0 && edge.weight > 0) || !(model.tasks[t].theta() == model.tasks[s].theta()) ||
-        group[t] == group[s])
-      continue;
-    check.findings.push_back(
-        fmt::format("tasks '{}' and '{}' are tied and have equal weights, but are not listed as "
-                    "one group",
-                    model.tasks[t].name, model.tasks[s].name));
-    if (check.findings.size() > 20) return;
-  }
-}
-
-void check_groups(const Model& model, Verification& check) {
-  check.groups_exact = true;
-  for (const std::vector<Index>& group : model.groups())
-    for (const Index t : group)
-      if (model.tasks[static_cast<std::size_t>(t)].theta() !=
-          model.tasks[static_cast<std::size_t>(group.front())].theta())
-        check.groups_exact = false;
-  if (!check.groups_exact)
-    check.findings.emplace_back("the kernel weights of a group are not equal");
-  std::map<std::vector<double>, Index>
-      seen;  // weights, and the first task of a group that has them
-  for (const std::vector<Index>& group : model.groups()) {
-    const TaskModel& task = model.tasks[static_cast<std::size_t>(group.front())];
-    const auto [first, is_new] =
-        seen.emplace(std::vector<double>(task.theta().begin(), task.theta().end()), group.front());
-    if (is_new || task.theta().size() == 0) continue;
-    check.taken.push_back(fmt::format(
-        "that tasks '{}' and '{}', whose weights are equal, are in different groups (as models of "
-        "older versions list them where nothing ties them)",
-        model.tasks[static_cast<std::size_t>(first->second)].name, task.name));
-    break;
-  }
-}
-
-void check_support(const Model& model, Verification& check) {
-  if (model.settings.map.mapped) return;  // where all pivots are compared
-  std::vector<bool> used(model.training_row.size(), false);
-  for (const TaskModel& task : model.tasks)
-    for (const Index row : task.expansion().support) used[static_cast<std::size_t>(row)] = true;
-  const auto idle = std::ranges::find(used, false);
-  if (idle != used.end())
-    check.findings.push_back(
-        fmt::format("support vector {} supports no task", idle - used.begin() + 1));
-}
-
-void list_taken(const Model& model, const std::vector<TaskModel>& tasks, Verification& check) {
-  if (!model.columns.label.empty() || !model.columns.task.empty())
-    check.taken.emplace_back("the names of the columns of labels and tasks");
-  if (std::ranges::any_of(tasks, [](const TaskModel& task) { return is_calibrated(task); }))
-    check.taken.emplace_back("the numbers that turn scores into probabilities");
 }
 
 std::function<void()> counting(const Dataset& data, const VerifyProgress& progress) {

@@ -1,4 +1,5 @@
 // What the checks of all methods' proofs have in common: sums over raw data by plain loops, and how they compare with what a model states.
+// Checks of the scaling are in verify_scaling.cpp, those of settings, kernels and groups in verify_settings.cpp.
 #pragma once
 
 #include <functional>
@@ -44,6 +45,15 @@ struct CheckedKernels {  // of the samples that are checked
   const ExactKernels& exact;
   const PrecomputedMatrices& precomputed;
   const Vector& weight;  // of Dataset
+  const SampleParts* parts = nullptr;
+
+  double roundings(Index m) const { return exact.roundings(m) + (parts ? 1 : 0); }
+  double between(Index i, Index j) const {
+    return !parts || parts->part[static_cast<std::size_t>(i)] ==
+                         parts->part[static_cast<std::size_t>(j)]
+               ? 1
+               : parts->across;
+  }
 };
 TaskValues recompute_task(const Model& model, const TaskModel& task, const Task& samples,
                           const CheckedKernels& kernels, Index first_row, Verification& check,

@@ -57,6 +57,9 @@ struct Policy {
   // below all that was seen (below that of x alone, steps could go round).
   double barrier_cost = 0.1, least_barrier_cost = 1e-2, weights_gap_falls = 0.7;
   double flat_with_barrier = 1e-14;
+  // Each step with them factorises the whole kernel of every task: above so many multiplications plain steps get longer to find a way.
+  double cheap_barriers = 1e8;
+  int most_slow_large = 30, most_failures_large = 6;
   // They are put up where a step leads nowhere, or where so many steps in a row bring less than this part of the gap and do not halve it.
   int most_slow = 5;
   double slow = 0.01;
@@ -354,7 +357,8 @@ class Loop {
       return;
     }
     failures_ = 0;
-    if (slow_ > policy.most_slow) put_up_barriers();
+    if (slow_ > (barriers_are_cheap() ? policy.most_slow : policy.most_slow_large))
+      put_up_barriers();
   }
 
   // Stay, with the best pair duals, and ask again from sharper SVMs.
@@ -366,9 +370,17 @@ class Loop {
       return;
     }
     mu_ = std::max(policy.mu_fails * mu_, policy.least_mu);
-    if (put_up_barriers()) return;
+    if ((barriers_are_cheap() || failures_ >= policy.most_failures_large) && put_up_barriers())
+      return;
     if (++failures_ > (is_coarse(policy.negligible) ? policy.few_failures : policy.most_failures))
       end(Status::stalled);
+  }
+
+  bool barriers_are_cheap() const {
+    double work = 0;
+    for (std::size_t k = 0; k < tasks_.size(); ++k)
+      work += std::pow(static_cast<double>(svms_.size(k)), 3);
+    return work <= policy.cheap_barriers;
   }
 
   // J has a kink here, where alpha is not unique, (40).

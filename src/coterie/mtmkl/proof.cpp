@@ -15,7 +15,7 @@ constexpr double u_long = static_cast<double>(std::numeric_limits<long double>::
 double roundings_of_mix(const TaskGrams& grams, ConstVectorRef theta) {
   double most = 0;
   for (Index m = 0; m < theta.size(); ++m)
-    if (theta[m] > 0) most = std::max(most, grams.powers().term(m).roundings);
+    if (theta[m] > 0) most = std::max(most, grams.roundings(m));
   return most + static_cast<double>(theta.size()) + 4;
 }
 
@@ -104,7 +104,8 @@ struct CarefulKernels {
     for (Index m = 0; m < grams.M(); ++m) {
       const KernelTerm& term = grams.powers().term(m);
       weight.push_back(static_cast<long double>(theta[m]) / term.divisor);
-      roundings.push_back(exact ? exact->roundings(m) : static_cast<double>(term.power) + 2);
+      roundings.push_back((exact ? exact->roundings(m) : static_cast<double>(term.power) + 2) +
+                          (grams.is_parted() ? 1 : 0));
       if (theta[m] > 0) mixed = std::max(mixed, roundings.back());
     }
     for (double& root : roots) out.push_back(&root);
@@ -114,6 +115,12 @@ struct CarefulKernels {
 
   // K[m] = K^m(i, j), before its divisor.
   void values(Index i, Index j, long double* K) {
+    defined_values(i, j, K);
+    for (Index m = 0; m < grams.M(); ++m) K[m] *= grams.between(i, j);
+  }
+
+  // The same of samples of one part.
+  void defined_values(Index i, Index j, long double* K) {
     if (exact)
       return exact->values(grams.exact_rows()[static_cast<std::size_t>(i)],
                            grams.exact_rows()[static_cast<std::size_t>(j)], K);
@@ -306,15 +313,14 @@ TaskProof rounded_proof(const TaskGrams& grams, const TaskSvm& svm, const TaskSt
   proof.g = state.g;
   proof.g_error.resize(proof.g.size());
   for (Index m = 0; m < proof.g.size(); ++m)
-    proof.g_error[m] =
-        0.5 * u * (2 * support + grams.powers().term(m).roundings + 8) * largest[m] * mass * mass;
+    proof.g_error[m] = 0.5 * u * (2 * support + grams.roundings(m) + 8) * largest[m] * mass * mass;
   const Imbalance imbalance = imbalance_of(y, fit.alpha);
   Vector pulls = Vector::Zero(proof.g.size());
   for (std::size_t at = 0; at < state.support.size(); ++at)
     if (std::ranges::count(imbalance.givers, state.support[at]) > 0)
       pulls = pulls.cwiseMax(state.K_beta.row(static_cast<Index>(at)).transpose().cwiseAbs());
   for (Index m = 0; m < proof.g.size(); ++m)
-    pulls[m] += u * (support + grams.powers().term(m).roundings + 8) * largest[m] * mass;
+    pulls[m] += u * (support + grams.roundings(m) + 8) * largest[m] * mass;
   charge_imbalance(imbalance.excess, pulls, largest, proof);
   charge_indefinite(grams, theta, C, fit.alpha, proof);
   return proof;

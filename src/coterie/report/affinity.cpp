@@ -34,6 +34,41 @@ void check(const Affinity& affinity) {
   if (sorted != all) fail(fmt::format("the order must hold each task once, 0 to {}", n - 1));
 }
 
+// Where the cells are.
+struct Mosaic {
+  Point corner;
+  double cell;
+  Point at(Index i, Index j) const {
+    return {corner.x + static_cast<double>(j) * cell, corner.y + static_cast<double>(i) * cell};
+  }
+};
+
+void draw_values(svg::Drawing& drawing, const Mosaic& mosaic, const Matrix& shares) {
+  drawing.begin("values");
+  for (Index i = 0; i < shares.rows(); ++i)
+    for (Index j = 0; j < shares.cols(); ++j)
+      if (std::isfinite(shares(i, j)))
+        drawing.text(
+            {mosaic.at(i, j).x + mosaic.cell / 2, mosaic.at(i, j).y + mosaic.cell / 2 + 3.2},
+            fmt::format("{:.2f}", shares(i, j)),
+            {.size = 9, .anchor = svg::Anchor::middle, .colour = svg::ink_on_ramp(shares(i, j))});
+  drawing.end();
+}
+
+// A frame around tasks of one group that stand together.
+void frame_groups(svg::Drawing& drawing, const Mosaic& mosaic, const std::vector<Index>& groups,
+                  const std::vector<Index>& order) {
+  const Index n = std::ssize(order);
+  drawing.begin("groups");
+  for (Index i = 0, end = 0; i < n; i = end) {
+    for (end = i + 1; end < n && groups[order[end]] == groups[order[i]];) ++end;
+    const double length = static_cast<double>(end - i) * mosaic.cell;
+    if (end - i > 1)
+      drawing.frame(mosaic.at(i, i), length, length, {.colour = "#d94801", .width = 1.8});
+  }
+  drawing.end();
+}
+
 }  // namespace
 
 std::string as_svg(const Affinity& affinity) {
@@ -59,10 +94,7 @@ std::string as_svg(const Affinity& affinity) {
                        columns = svg::plan_columns(names, cell, font, svg::LabelKind::names);
   const Point corner = {margin + std::max(rows.extent, columns.overhang),
                         margin + heading.height()};
-  const auto at = [&](Index i, Index j) {
-    return Point{corner.x + static_cast<double>(j) * cell,
-                 corner.y + static_cast<double>(i) * cell};
-  };
+  const Mosaic mosaic{corner, cell};
 
   Matrix shares(n, n);
   for (Index i = 0; i < n; ++i)
@@ -72,27 +104,9 @@ std::string as_svg(const Affinity& affinity) {
   drawing.begin("cells", true);
   svg::draw_mosaic(drawing, corner, cell, shares);
   drawing.end();
-  if (cell >= 24) {
-    drawing.begin("values");
-    for (Index i = 0; i < n; ++i)
-      for (Index j = 0; j < n; ++j)
-        if (std::isfinite(shares(i, j)))
-          drawing.text(
-              {at(i, j).x + cell / 2, at(i, j).y + cell / 2 + 3.2},
-              fmt::format("{:.2f}", shares(i, j)),
-              {.size = 9, .anchor = svg::Anchor::middle, .colour = svg::ink_on_ramp(shares(i, j))});
-    drawing.end();
-  }
+  if (cell >= 24) draw_values(drawing, mosaic, shares);
   drawing.frame(corner, side, side, {.colour = "#999", .width = 0.5});
-  if (!affinity.groups.empty()) {
-    drawing.begin("groups");
-    for (Index i = 0, end = 0; i < n; i = end) {
-      for (end = i + 1; end < n && affinity.groups[order[end]] == affinity.groups[order[i]];) ++end;
-      const double length = static_cast<double>(end - i) * cell;
-      if (end - i > 1) drawing.frame(at(i, i), length, length, {.colour = "#d94801", .width = 1.8});
-    }
-    drawing.end();
-  }
+  if (!affinity.groups.empty()) frame_groups(drawing, mosaic, affinity.groups, order);
   svg::draw_rows(drawing, rows, names, corner, cell, font);
   svg::draw_columns(drawing, columns, names, {corner.x, corner.y + side}, cell, font);
 

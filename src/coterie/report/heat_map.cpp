@@ -39,7 +39,7 @@ void check(const HeatMap& map) {
 }
 
 // From values to the ramp, the same in all panels; the better end is dark.
-struct Scale {
+struct ColourScale {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   bool higher_is_better = true;
@@ -52,8 +52,8 @@ struct Scale {
   }
 };
 
-Scale find_scale(const HeatMap& map) {
-  Scale out{.higher_is_better = map.higher_is_better};
+ColourScale find_scale(const HeatMap& map) {
+  ColourScale out{.higher_is_better = map.higher_is_better};
   for (const HeatPanel& panel : map.panels)
     for (const double value : panel.values.reshaped())
       if (std::isfinite(value)) {
@@ -64,7 +64,7 @@ Scale find_scale(const HeatMap& map) {
 }
 
 // Digits after the point that tell values apart at a hundredth or so of their range.
-int find_decimals(const Scale& scale) {
+int find_decimals(const ColourScale& scale) {
   const double range = scale.is_known() && !scale.is_single() ? scale.high - scale.low : 1;
   return std::clamp(static_cast<int>(std::ceil(1.7 - std::log10(range))), 0, 4);
 }
@@ -142,7 +142,7 @@ MapLayout lay_out(const HeatMap& map) {
 }
 
 void draw_cells(svg::Drawing& drawing, const HeatMap& map, const HeatPanel& panel,
-                const MapLayout& at, Point corner, const Scale& scale, int decimals) {
+                const MapLayout& at, Point corner, const ColourScale& scale, int decimals) {
   const Index rows = panel.values.rows();
   const auto cell = [&](Index row, Index column) {
     return Point{corner.x + static_cast<double>(column) * at.cell_width,
@@ -231,7 +231,7 @@ double draw_legend(svg::Drawing& drawing, const HeatMap& map, const std::vector<
 
 std::string as_svg(const HeatMap& map) {
   check(map);
-  const Scale scale = find_scale(map);
+  const ColourScale scale = find_scale(map);
   const int decimals = find_decimals(scale);
   const std::vector<std::string> words = find_words(map);
   const MapLayout at = lay_out(map);

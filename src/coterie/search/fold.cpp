@@ -74,7 +74,8 @@ KernelFold slice_fold(const SearchData& search, const Split& split,
 
 // All samples with scores: cross-fitted ones on the training side, those of its models on the other.
 std::shared_ptr<const Scored> score_fold(const SearchData& search, const Split& split) {
-  Scored learnt = learn_scores(subset(search.data, split.train), search.settings, search.threads);
+  Scored learnt = learn_scores(subset(search.data, split.train), search.settings, search.threads,
+                               search.first_stage_memory);
   learnt.data.tasks = search.data.tasks;
   for (std::size_t t = 0; t < split.rest.size(); ++t) {
     std::vector<Index> rows;

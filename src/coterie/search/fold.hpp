@@ -36,6 +36,7 @@ struct SearchData {
   Storage storage = Storage::stored;
   int threads = 0;
   double memory = std::numeric_limits<double>::infinity();  // bytes for kernel values of the fits
+  double first_stage_memory = std::numeric_limits<double>::infinity();  // and of those of scores
 };
 
 // The kernels of one fold are those of its own scaling; without scaling they are those of any other fold. `rows` are the training rows.

@@ -48,10 +48,7 @@ struct Span {
   }
 };
 
-struct Join {
-  Index t, s;  // tasks of the two clusters
-  double share;
-};
+}  // namespace
 
 // Average linkage: from any cluster to its nearest, from there to the nearest of that, until two are each other's nearest. The share rises
 // along such a chain, so it ends; and no join later on can come between the two (Murtagh, 1983).
@@ -83,6 +80,8 @@ std::vector<Join> average_linkage(Matrix share) {
   std::ranges::stable_sort(joins, std::greater(), &Join::share);
   return joins;
 }
+
+namespace {
 
 // Clusters of one share join at once.
 std::vector<TreeNode> time_tree(Index tasks, const MergeTree& tree, const Span& span) {

@@ -54,6 +54,13 @@ MergeTree merge_tree(const LambdaPath& path);
 Matrix time_together(Index tasks, const std::vector<double>& lambda,
                      const std::vector<Groups>& groups);
 
+// Average linkage of how alike tasks are, two by two: of every join a task of each cluster, and how alike these are; falling.
+struct Join {
+  Index t = 0, s = 0;
+  double share = 0;
+};
+std::vector<Join> average_linkage(Matrix share);
+
 // The point of the path with k groups that is in the middle of the longest stretch (in log lambda) of such points; if there is none, of
 // those with the nearest number of groups, the smaller one of two.
 std::size_t point_with_groups(const LambdaPath& path, Index k);

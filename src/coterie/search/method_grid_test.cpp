@@ -235,17 +235,17 @@ TEST_P(EveryMethod, HasCrossValidatedDecisionsOfFitsFromRawRows) {
 INSTANTIATE_TEST_SUITE_P(
     All, EveryMethod,
     ::testing::Values(std::pair{"uniform", Mapping::none()}, std::pair{"pooled", Mapping::none()},
-                      std::pair{"tang", Mapping::none()}, std::pair{"pareto", Mapping::none()},
-                      std::pair{"cmtl", Mapping::none()}, std::pair{"whom", Mapping::none()},
-                      std::pair{"flexclus", Mapping::none()}, std::pair{"coclus", Mapping::none()},
-                      std::pair{"metag", Mapping::none()},
+                      std::pair{"joint", Mapping::none()}, std::pair{"tang", Mapping::none()},
+                      std::pair{"pareto", Mapping::none()}, std::pair{"cmtl", Mapping::none()},
+                      std::pair{"whom", Mapping::none()}, std::pair{"flexclus", Mapping::none()},
+                      std::pair{"coclus", Mapping::none()}, std::pair{"metag", Mapping::none()},
                       std::pair{"metag", Mapping::kernels(20)}),
     [](const auto& test) {
       return std::string(test.param.first) + (test.param.second.mapped ? "_mapped" : "");
     });
 
 TEST(MethodScores, DoNotDependOnThreads) {
-  for (const char* method : {"tang", "pooled", "flexclus", "whom"}) {
+  for (const char* method : {"tang", "pooled", "joint", "flexclus", "whom"}) {
     const Searched searched(method);
     EXPECT_TRUE(same_cells(searched.run(Score::log_loss, 1), searched.run(Score::log_loss, 3)))
         << method;

@@ -68,4 +68,22 @@ Comparison compare_methods(const ResultBlock& block, const std::string& control,
   return out;
 }
 
+std::vector<RepeatedScore> repeated_scores(const ResultBlock& block, Index control, double alpha,
+                                           std::optional<double> test_train_ratio, Better better) {
+  std::vector<RepeatedScore> out;
+  const double sign = better == Better::lower ? -1 : 1, confidence = 1 - alpha;
+  for (std::size_t d = 0; d < block.datasets.size(); ++d) {
+    const Matrix& scores = block.scores[d];
+    for (Index m = 0; m < scores.rows(); ++m) {
+      RepeatedScore row{block.datasets[d], block.methods[static_cast<std::size_t>(m)],
+                        mean_interval(scores.row(m), confidence), std::nullopt};
+      if (m != control && test_train_ratio)
+        row.control_gain = resampled_t_test(sign * (scores.row(control) - scores.row(m)),
+                                            *test_train_ratio, confidence);
+      out.push_back(std::move(row));
+    }
+  }
+  return out;
+}
+
 }  // namespace coterie

@@ -1,6 +1,7 @@
 // A table of results, and all that is said of a block of it: which methods are better than others, and how sure that is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,16 @@ struct Comparison {
 // Throws InputError where the block is too small or has no such control.
 Comparison compare_methods(const ResultBlock& block, const std::string& control, double alpha,
                            Better better = Better::higher);
+
+// One method on one data set with repetitions, and what the control gains over it: more, or less where less is better.
+struct RepeatedScore {
+  std::string dataset, method;
+  MeanInterval score;
+  std::optional<PairedT> control_gain;  // none of the control itself, and without a ratio
+};
+// `test_train_ratio`: that of resampled_t_test. Intervals hold with 1 - alpha.
+std::vector<RepeatedScore> repeated_scores(const ResultBlock& block, Index control, double alpha,
+                                           std::optional<double> test_train_ratio,
+                                           Better better = Better::higher);
 
 }  // namespace coterie

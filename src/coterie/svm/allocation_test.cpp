@@ -1,4 +1,4 @@
-// The two-variable steps of the SVM ask for no memory: this program compiles its sources with EIGEN_RUNTIME_NO_MALLOC, and new and delete of
+// The two-variable steps of the SVM, and those of fusion, ask for no memory: this program compiles its sources with EIGEN_RUNTIME_NO_MALLOC, and new and delete of
 // its own see the rest. CONTRIBUTING.md says which loops do ask.
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "coterie/math/fusion.hpp"
 #include "coterie/math/no_allocation.hpp"
 #include "coterie/math/random.hpp"
 #include "coterie/svm/svm.hpp"
@@ -53,6 +54,13 @@ TEST(Allocation, IsSeenWhereItIsForbidden) {
   };
   EXPECT_DEATH(by_eigen(), "is_malloc_allowed");
   EXPECT_DEATH(by_standard_library(), "memory was asked for");
+}
+
+TEST(Allocation, StepsOfFusionNeedNone) {
+  Random random(6);
+  Matrix Z(12, 40);
+  for (double& z : Z.reshaped()) z = random.normal();
+  EXPECT_GE(fuse_vectors(Z, 0.3, 1e-9).iterations, 10);
 }
 
 TEST(Allocation, TwoVariableStepsNeedNone) {

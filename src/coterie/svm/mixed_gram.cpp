@@ -127,6 +127,7 @@ const double* MixedGram::row(Index k) {
                       capacity_);
   }
   base_.powers().mix(recipe_, values_.data(), size(), out);
+  base_.part_values(samples_[static_cast<std::size_t>(k)], samples_, out);
   std::fill(out + size(), out + padded(size()), 0.0);
   return out;
 }
@@ -180,6 +181,11 @@ void MixedGram::products(std::span<const Index> wanted, std::span<const Index> s
         values_[r] = into[r] + (k % tile) * count;
       }
     }
+    if (base_.is_parted()) {
+      for (std::size_t j = 0; j < count; ++j) coefficients[j] = beta[support[j]];
+      base_.part_values(samples_[static_cast<std::size_t>(wanted[k])], members,
+                        coefficients.data());
+    }
     base_.powers().products(values_.data(), coefficients.data(), static_cast<Index>(count),
                             out.row(static_cast<Index>(k)).data());
   }
@@ -193,6 +199,7 @@ Vector MixedGram::decisions_in_place(std::span<const Index> support, const doubl
     for (std::size_t r = 0; r < roots_.size(); ++r)
       values_[r] = base_.stored_row(static_cast<Index>(r), samples_[static_cast<std::size_t>(k)]);
     base_.powers().mix(recipe_, values_.data(), base_.n(), mixed.data());
+    base_.part_row(samples_[static_cast<std::size_t>(k)], mixed.data());
     sums += beta[k] * mixed;
     work(20 * static_cast<double>(base_.n()));
   }
@@ -226,6 +233,7 @@ Vector MixedGram::decisions(std::span<const Index> samples, std::span<const Inde
         for (std::size_t r = 0; r < roots_.size(); ++r)
           values_[r] = out[r] ? out[r] + k * columns : nullptr;
         base_.powers().mix(recipe_, values_.data(), std::ssize(some), mixed.data());
+        base_.part_values(few[k], some, mixed.data());
         const double weight = beta[support[top + k]];
         for (std::size_t l = 0; l < some.size(); ++l) sums[l] += weight * mixed[l];
       }

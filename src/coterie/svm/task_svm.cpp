@@ -186,9 +186,9 @@ Vector TaskSvm::spread_gradient(const SvmResult& svm) const {
 }
 
 SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y, const Vector& p,
-                    const Vector& C, const SvmSettings& settings, Index whole) {
+                    const Vector& C, const SvmSettings& settings, Index whole, double bytes) {
   if (whole == 0) whole = y.size() <= kReadable ? kReadable : 128;
-  TaskSvm svm(base, y, p, C, whole);
+  TaskSvm svm(base, y, p, C, whole, bytes);
   svm.gram().set_weights(theta);
   SvmResult result;
   SvmSettings own =

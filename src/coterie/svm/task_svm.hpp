@@ -60,8 +60,9 @@ class TaskSvm {
   std::vector<std::pair<double, Index>> violators_;  // slack, sample
 };
 
-// The SVM of all samples at one theta, from scratch; `whole` as in TaskSvm, 0: chosen.
+// The SVM of all samples at one theta, from scratch; `whole` and `bytes` as in TaskSvm, 0: chosen.
 SvmResult train_svm(const TaskGrams& base, ConstVectorRef theta, const Vector& y, const Vector& p,
-                    const Vector& C, const SvmSettings& settings, Index whole = 0);
+                    const Vector& C, const SvmSettings& settings, Index whole = 0,
+                    double bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace coterie

@@ -29,9 +29,8 @@ const BaseKernel* find_base_kernel(std::string_view name) {
 
 const char* help_of_kernels() {
   static const std::string text = fmt::format(
-      "base kernels: {}, each with ':raw' (not normalised) and '@f1-f8+f12' (columns) or '@each' "
-      "(one "
-      "kernel per column) as wanted",
+      "kernels to mix: {}, each with ':raw' (not normalised), '@f1-f8+f12' (only these columns) or "
+      "'@each' (one kernel for every column) behind it",
       forms());
   return text.c_str();
 }
@@ -44,7 +43,8 @@ std::string kernel_grammar() {
 }
 
 void fail_at_word(std::string_view word, std::string_view what) {
-  throw InputError(fmt::format("kernel '{}': {}. {}", word, what, kernel_grammar()));
+  throw InputError(fmt::format("kernel '{}': {}{} {}", word, what, what.ends_with('?') ? "" : ".",
+                               kernel_grammar()));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -8,7 +8,7 @@
 
 #include "coterie/math/types.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 struct RawFile {
   std::string from;   // address or path, for messages
@@ -31,4 +31,4 @@ std::string table_of_mat(const RawFile& file);
 // Its bytes, inflated if they are gzip, at most so many.
 std::string inflated(const RawFile& file, std::size_t most_bytes);
 
-}  // namespace coterie::app
+}  // namespace coterie

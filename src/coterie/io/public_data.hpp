@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "raw_table.hpp"
+#include "coterie/io/raw_table.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 struct PublicRawFile {
   std::string name;     // as its source calls it
@@ -29,4 +29,4 @@ struct PublicData {
 
 const std::vector<PublicData>& public_data();  // in the order of the paper's table
 
-}  // namespace coterie::app
+}  // namespace coterie

@@ -1,22 +1,20 @@
-#include "study_output.hpp"
+#include "coterie/report/study.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <set>
 
-#include "comparison_text.hpp"
-#include "coterie/experiment/statistics.hpp"
+#include "coterie/data/names.hpp"
 #include "coterie/experiment/tables.hpp"
-#include "coterie/io/atomic_file.hpp"
+#include "coterie/report/comparison.hpp"
 #include "coterie/report/score_plot.hpp"
 #include "coterie/report/svg.hpp"
+#include "coterie/report/text.hpp"
+#include "coterie/report/weight_plane.hpp"
 
-namespace coterie::app {
+namespace coterie {
 namespace {
-
-constexpr double kStudyAlpha = 0.05;
 
 std::string percent_of_share(double share) { return fmt::format("{:.4g}", 100 * share); }
 
@@ -90,7 +88,7 @@ std::string gain_words(const StudyBlock& block) {
       "corrected resampled t-test of Nadeau and Bengio over the N repetitions that both have; the "
       "rows that a method sees are those of training and validation. A star: the interval leaves "
       "out 0, without a correction for the number of comparisons.",
-      block.control, 100 * (1 - kStudyAlpha));
+      block.control, 100 * (1 - block.alpha));
 }
 
 std::string block_text_of(const StudyBlock& block, const std::vector<std::string>& methods,
@@ -98,7 +96,7 @@ std::string block_text_of(const StudyBlock& block, const std::vector<std::string
   std::string out;
   if (block.comparison) {
     out += paragraph(basis_text(block), format);
-    out += comparison_text({block.results, *block.comparison}, kStudyAlpha, format) + "\n";
+    out += comparison_text({block.results, *block.comparison}, block.alpha, format) + "\n";
   }
   for (const std::string& note : block.notes) out += paragraph(note, format);
   if (block.differences.empty()) return out;
@@ -124,41 +122,13 @@ std::string differences_csv(const std::vector<StudyBlock>& blocks) {
   return table_text(lines, 1, TableFormat::csv);
 }
 
-Json json_study(const Experiment& experiment, const std::vector<StudyBlock>& blocks) {
-  Json out = {{"alpha", kStudyAlpha},           {"protocol", to_string(experiment.plan.protocol)},
-              {"quick", experiment.plan.quick}, {"cells", experiment.cells.size()},
-              {"done", experiment.done()},      {"blocks", Json::array()}};
-  for (const StudyBlock& block : blocks) {
-    Json one = {{"block", block.name},
-                {"share", block.share ? Json(*block.share) : Json(nullptr)},
-                {"control", block.control},
-                {"methods", block.results.methods},
-                {"datasets", block.results.datasets},
-                {"repetitions", block.repetitions},
-                {"notes", block.notes}};
-    if (block.comparison) one.update(json_comparison({block.results, *block.comparison}));
-    one["differences"] = Json::array();
-    for (const Difference& of : block.differences) {
-      Json row = {{"dataset", of.dataset},
-                  {"method", of.method},
-                  {"measure", to_string(of.score)},
-                  {"repetitions", of.repetitions},
-                  {"test_train_ratio", of.test_train_ratio}};
-      row.update(json_paired(of.gain));
-      one["differences"].push_back(std::move(row));
-    }
-    out["blocks"].push_back(std::move(one));
-  }
-  return out;
-}
-
 // ---- Pictures
 
 std::string ranks_picture(const StudyBlock& block) {
   const std::string title = fmt::format("{}: {} on {}", chapter_title(block),
                                         plural(std::ssize(block.results.methods), "method"),
                                         plural(std::ssize(block.results.datasets), "data set"));
-  return as_svg({diagram_of({block.results, *block.comparison}, title, kStudyAlpha)}, "");
+  return as_svg({diagram_of({block.results, *block.comparison}, title, block.alpha)}, "");
 }
 
 std::string scores_picture(const ScoreTable& table, const std::string& control) {
@@ -277,19 +247,14 @@ std::vector<std::string> methods_of_plan(const Plan& plan) {
   return out;
 }
 
-// Writes, or removes what an earlier run wrote where there is nothing now.
-void put_file(const std::string& path, const std::string& text) {
-  if (!text.empty()) return write_file_atomically(path, text);
-  std::error_code none;
-  std::filesystem::remove(path, none);
-}
-
 }  // namespace
 
-void write_study(const Experiment& experiment, const std::string& plan, const std::string& folder) {
-  const std::vector<StudyBlock> blocks = study_statistics(experiment, kStudyAlpha);
+std::vector<ReportFile> study_files(const Experiment& experiment,
+                                    const std::vector<StudyBlock>& blocks,
+                                    const std::string& plan) {
   const std::vector<ScoreTable> tables = score_tables(experiment);
   const std::vector<std::string> methods = methods_of_plan(experiment.plan);
+  std::vector<ReportFile> files;
   std::vector<Chapter> chapters;
   std::vector<ComparedBlock> compared;
   for (const StudyBlock& block : blocks) {
@@ -298,15 +263,33 @@ void write_study(const Experiment& experiment, const std::string& plan, const st
       if (block.share == table.share) chapter.scores = scores_picture(table, block.control);
     if (block.comparison) compared.push_back({block.results, *block.comparison});
     const std::string name = block.share ? percent_of_share(*block.share) : "all";
-    put_file(fmt::format("{}/ranks-{}.svg", folder, name), chapter.ranks);
-    if (block.share) put_file(fmt::format("{}/scores-{}.svg", folder, name), chapter.scores);
+    files.push_back({fmt::format("ranks-{}.svg", name), chapter.ranks});
+    if (block.share) files.push_back({fmt::format("scores-{}.svg", name), chapter.scores});
     chapters.push_back(std::move(chapter));
   }
-  put_file(folder + "/statistics.md", statistics_md(blocks, methods));
-  put_file(folder + "/statistics.csv", comparisons_csv(compared, true));
-  put_file(folder + "/statistics.json", json_study(experiment, blocks).dump(2) + "\n");
-  put_file(folder + "/differences.csv", differences_csv(blocks));
-  put_file(folder + "/index.html", page_of(experiment, plan, chapters, tables, methods));
+  files.push_back({"statistics.md", statistics_md(blocks, methods)});
+  files.push_back({"statistics.csv", comparisons_csv(compared, true)});
+  files.push_back({"differences.csv", differences_csv(blocks)});
+  files.push_back({"index.html", page_of(experiment, plan, chapters, tables, methods)});
+  return files;
 }
 
-}  // namespace coterie::app
+std::vector<ReportFile> figure_files(const Figure& figure) {
+  const WeightPlane plane{
+      .title = figure.name,
+      .remark = fmt::format("{}; a colour for tasks that share a kernel", figure.chosen),
+      .x_name = figure.kernels[0],
+      .y_name = figure.kernels[1],
+      .tasks = figure.tasks,
+      .weights = figure.theta,
+      .groups = figure.groups};
+  std::string table =
+      fmt::format("task,group,{},{}\n", csv_field(figure.kernels[0]), csv_field(figure.kernels[1]));
+  for (std::size_t g = 0; g < figure.groups.size(); ++g)
+    for (const Index t : figure.groups[g])
+      table += fmt::format("{},{},{},{}\n", csv_field(figure.tasks[static_cast<std::size_t>(t)]),
+                           g + 1, figure.theta(t, 0), figure.theta(t, 1));
+  return {{figure.file + ".svg", as_svg(plane)}, {figure.file + ".csv", table}};
+}
+
+}  // namespace coterie

@@ -1,13 +1,15 @@
-#include "comparison_text.hpp"
+#include "coterie/report/comparison.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <functional>
 
+#include "coterie/data/names.hpp"
 #include "coterie/report/svg.hpp"
+#include "coterie/report/text.hpp"
 
-namespace coterie::app {
+namespace coterie {
 namespace {
 
 std::string with_escapes(const std::string& text, std::string_view special,
@@ -69,21 +71,6 @@ void add_holm_lines(const ComparedBlock& block, bool with_block, bool full,
 
 const Cells holm_header = {"method",         "average rank", "z",    "p",
                            "adjusted alpha", "adjusted p",   "Holm", "Wilcoxon p"};
-
-Json json_statistic(const RankStatistic& statistic) {
-  return {{"chi_square", json_number(statistic.chi_square)},
-          {"chi_square_p", json_number(statistic.chi_square_p)},
-          {"F", json_number(statistic.F)},
-          {"F_p", json_number(statistic.F_p)}};
-}
-
-Json json_friedman(const Friedman& friedman) {
-  Json out = json_statistic(friedman.corrected);
-  out["degrees"] = friedman.degrees;
-  out["F_degrees"] = {friedman.degrees, friedman.F_degrees_below};
-  out["without_tie_correction"] = json_statistic(friedman.uncorrected);
-  return out;
-}
 
 }  // namespace
 
@@ -162,53 +149,6 @@ std::string comparisons_csv(const std::vector<ComparedBlock>& blocks, bool with_
   return table_text(lines, 1, TableFormat::csv);
 }
 
-Json json_comparison(const ComparedBlock& block) {
-  const Comparison& comparison = block.comparison;
-  Json out;
-  out["average_ranks"] = Json::object();
-  for (Index i = 0; i < comparison.average_ranks.size(); ++i)
-    out["average_ranks"][block.method(i)] = comparison.average_ranks[i];
-  out["friedman"] = json_friedman(comparison.friedman);
-  out["holm"] = Json::array();
-  out["wilcoxon"] = Json::array();
-  for (std::size_t i = 0; i < comparison.holm.size(); ++i) {
-    const AgainstControl& other = comparison.holm[i];
-    const Wilcoxon& signs = comparison.wilcoxon[i];
-    out["holm"].push_back({{"method", block.method(other.method)},
-                           {"z", other.z},
-                           {"p", other.holm.p},
-                           {"adjusted_alpha", other.holm.adjusted_alpha},
-                           {"adjusted_p", other.holm.adjusted_p},
-                           {"rejected", other.holm.rejected}});
-    out["wilcoxon"].push_back({{"method", block.method(other.method)},
-                               {"n", signs.n},
-                               {"plus", signs.plus},
-                               {"minus", signs.minus},
-                               {"p", signs.p},
-                               {"exact", signs.exact}});
-  }
-  Json groups = Json::array();
-  for (const std::vector<Index>& group : comparison.nemenyi.groups) {
-    Json names = Json::array();
-    for (const Index i : group) names.push_back(block.method(i));
-    groups.push_back(names);
-  }
-  out["nemenyi"] = {{"q", comparison.nemenyi.q},
-                    {"critical_difference", comparison.nemenyi.critical_difference},
-                    {"groups", groups}};
-  return out;
-}
-
-Json json_paired(const PairedT& gain) {
-  return {{"mean", json_number(gain.difference.mean)},
-          {"standard_error", json_number(gain.difference.standard_error)},
-          {"low", json_number(gain.difference.low)},
-          {"high", json_number(gain.difference.high)},
-          {"t", json_number(gain.t)},
-          {"degrees", gain.degrees},
-          {"p", json_number(gain.p)}};
-}
-
 CriticalDifference diagram_of(const ComparedBlock& block, const std::string& title, double alpha) {
   return {.title = title,
           .remark = fmt::format("average ranks; bars join what Nemenyi's test does not "
@@ -220,4 +160,4 @@ CriticalDifference diagram_of(const ComparedBlock& block, const std::string& tit
           .groups = block.comparison.nemenyi.groups};
 }
 
-}  // namespace coterie::app
+}  // namespace coterie

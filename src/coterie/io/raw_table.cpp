@@ -1,4 +1,4 @@
-#include "raw_table.hpp"
+#include "coterie/io/raw_table.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "coterie/io/memory_file.hpp"
 #include "coterie/io/table.hpp"
 
-namespace coterie::app {
+namespace coterie {
 namespace {
 
 constexpr std::size_t largest_text = std::size_t{64} << 20;  // letter, the largest, has 15 MB
@@ -120,4 +120,4 @@ std::string inflated(const RawFile& file, std::size_t most_bytes) {
   });
 }
 
-}  // namespace coterie::app
+}  // namespace coterie

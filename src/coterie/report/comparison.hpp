@@ -1,4 +1,4 @@
-// Comparisons of methods as text (plain, Markdown, LaTeX, HTML, CSV), JSON and pictures: of any table of results, and of studies.
+// Comparisons of methods as text (plain, Markdown, LaTeX, HTML, CSV) and pictures: of any table of results, and of studies.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 #include "coterie/report/critical_difference.hpp"
 #include "coterie/stats/comparison.hpp"
-#include "text.hpp"
 
-namespace coterie::app {
+namespace coterie {
 
 enum class TableFormat { text, markdown, latex, csv, html };
 
@@ -32,9 +31,6 @@ struct ComparedBlock {
 std::string comparison_text(const ComparedBlock& block, double alpha, TableFormat format);
 // The table alone, numbers in full, of all blocks; `with_block` puts their names into the first column.
 std::string comparisons_csv(const std::vector<ComparedBlock>& blocks, bool with_block);
-// average_ranks, friedman, holm, wilcoxon, nemenyi.
-Json json_comparison(const ComparedBlock& block);
-Json json_paired(const PairedT& gain);
 CriticalDifference diagram_of(const ComparedBlock& block, const std::string& title, double alpha);
 
-}  // namespace coterie::app
+}  // namespace coterie

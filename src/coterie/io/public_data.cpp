@@ -1,8 +1,8 @@
-#include "public_data.hpp"
+#include "coterie/io/public_data.hpp"
 
 #include <fmt/format.h>
 
-namespace coterie::app {
+namespace coterie {
 namespace {
 
 const std::string uci = "https://archive.ics.uci.edu/ml/machine-learning-databases";
@@ -104,4 +104,4 @@ const std::vector<PublicData>& public_data() {
   return all;
 }
 
-}  // namespace coterie::app
+}  // namespace coterie
