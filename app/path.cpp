@@ -284,7 +284,7 @@ void print_result(const PathOptions& options, const TracedPath& result,
   fmt::print("\n");
 }
 
-void write_page(const PathOptions& options, const PathResult& result) {
+void write_page(const PathOptions& options, const TracedPath& result) {
   std::string again =
       command_again(*options.command, "train",
                     {"--output", "--groups", "--model", "--page", "--hold-out", "--bootstrap",
