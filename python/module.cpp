@@ -17,6 +17,7 @@
 #include "coterie/data/planted.hpp"
 #include "coterie/front/extend.hpp"
 #include "coterie/front/files.hpp"
+#include "coterie/front/learnt_kernel.hpp"
 #include "coterie/front/path.hpp"
 #include "coterie/front/select.hpp"
 #include "coterie/front/verify.hpp"
@@ -70,11 +71,6 @@ PrecomputedMatrices matrices_of(const std::map<std::string, Numbers>& arrays) {
 
 // --- Data ----------------------------------------------------------------------------------------------------------------------------
 
-struct Rows {
-  Samples samples;
-  Vector weight;
-};
-
 // Codes renumbered so that names stand in the given order; -1 is none.
 void renumber(std::vector<Index>& codes, Names& names, const std::vector<Index>& order) {
   std::vector<Index> place(names.size(), -1);
@@ -122,12 +118,14 @@ Samples samples_of(const Numbers& X, Names features, const std::optional<Codes>&
 }
 
 using Data = std::shared_ptr<Dataset>;
+using RowsPtr = std::shared_ptr<Samples>;
 
-Data make_dataset(Samples samples, const std::string& casting,
+// The rows are given away.
+Data make_dataset(const RowsPtr& rows, const std::string& casting,
                   const std::optional<Numbers>& weight) {
   const std::optional<Casting> kind = casting_from(casting);
   if (!kind) throw InputError(fmt::format("there is no casting '{}'.", casting));
-  Dataset data = cast_into_tasks(std::move(samples), *kind);
+  Dataset data = cast_into_tasks(std::move(*rows), *kind);
   if (weight) data.weight = vector_of(*weight);
   check_dataset(data);
   return std::make_shared<Dataset>(std::move(data));
@@ -323,34 +321,6 @@ py::dict parts_of(const Model& model) {
   return out;
 }
 
-// Kernel values that a task has learnt: sum_m theta^m / d_m k_m between rows of A and rows of B, with these weights.
-Matrix combined_kernel(const Model& model, const Vector& weights, const Matrix& A, const Matrix& B,
-                       int threads) {
-  if (weights.size() != std::ssize(model.kernels) || model.kernels.empty())
-    throw InputError("the model has no kernels of its own.");
-  if (model.first_stage)
-    throw InputError(
-        "kernels on scores of other models (@pooled, @others, @group) depend on the task that "
-        "asks; there is no one kernel of rows.");
-  for (const Kernel& kernel : model.kernels)
-    if (kernel.is_precomputed())
-      throw InputError(
-          "the kernels were precomputed; add their matrices with the weights in "
-          "kernel_weights_.");
-  const Matrix left = apply_scaling(model.scaling, A), right = apply_scaling(model.scaling, B);
-  Matrix out = Matrix::Zero(left.rows(), right.rows());
-  constexpr Index piece = 512;  // rows at a time, the same for any number of threads
-  parallel_for((left.rows() + piece - 1) / piece, threads, [&](Index i) {
-    const Index start = i * piece, count = std::min(piece, left.rows() - start);
-    for (std::size_t m = 0; m < model.kernels.size(); ++m)
-      if (const double theta = weights[static_cast<Index>(m)]; theta != 0)
-        out.middleRows(start, count) +=
-            theta / model.divisors[static_cast<Index>(m)] *
-            cross_gram(model.kernels[m], left.middleRows(start, count), right);
-  });
-  return out;
-}
-
 // --- Verbs ---------------------------------------------------------------------------------------------------------------------------
 
 // `data` is given away.
@@ -370,24 +340,31 @@ ModelPtr train_model(const Data& data, const Texts& texts, const More& more,
   });
 }
 
-// Per part: its name, the tasks and rows, scores (rows x tasks), the label said, probabilities or None.
-py::list predict_rows(const ModelPtr& model, const Samples& rows,
-                      const std::map<std::string, Numbers>& precomputed,
-                      const std::string& new_task, const Resources& resources) {
+// How rows are predicted; the precomputed values stay with it.
+std::shared_ptr<PredictSettings> predict_settings_of(
+    const std::map<std::string, Numbers>& precomputed, const std::string& new_task) {
   PredictSettings settings;
   settings.precomputed = matrices_of(precomputed);
   settings.source = "X";
   if (!read_text(new_task, settings.new_task))
     throw InputError(fmt::format(
         "`new_task` is '{}'; it must be 'error', 'common', 'group:N' or 'task:NAME'.", new_task));
-  const auto shared_rows = std::make_shared<const Samples>(rows);
-  const auto how = std::make_shared<PredictSettings>(std::move(settings));
+  return std::make_shared<PredictSettings>(std::move(settings));
+}
+
+void go_on_or_stop(const Run& run, Index done, Index all) {
+  if (!run.share(done, all)) throw Stopped{};
+}
+
+// Per part: its name, the tasks and rows, scores (rows x tasks), the label said, probabilities or None.
+py::list predict_rows(const ModelPtr& model, const RowsPtr& rows,
+                      const std::map<std::string, Numbers>& precomputed,
+                      const std::string& new_task, const Resources& resources) {
+  const auto how = predict_settings_of(precomputed, new_task);
   Predictions found = run_job<Predictions>(resources, [=](const Run& run) {
     how->threads = run.threads;
-    how->progress = [&](Index done, Index all) {
-      if (run.share && !run.share(done, all)) throw Stopped{};
-    };
-    return predict(*model, *shared_rows, *how);
+    how->progress = [&](Index done, Index all) { go_on_or_stop(run, done, all); };
+    return predict(*model, *rows, *how);
   });
   py::list out;
   for (PartPredictions& part : found.parts) {
@@ -417,18 +394,14 @@ py::dict dict_of(const Scores& scores) {
   return out;
 }
 
-py::dict evaluate_rows(const ModelPtr& model, const Samples& rows,
+py::dict evaluate_rows(const ModelPtr& model, const RowsPtr& rows,
                        const std::map<std::string, Numbers>& precomputed,
                        const std::string& new_task, const Resources& resources) {
-  PredictSettings settings;
-  settings.precomputed = matrices_of(precomputed);
-  settings.source = "X";
-  read_text(new_task, settings.new_task);
-  const auto shared_rows = std::make_shared<const Samples>(rows);
-  const auto how = std::make_shared<PredictSettings>(std::move(settings));
+  const auto how = predict_settings_of(precomputed, new_task);
   Evaluation found = run_job<Evaluation>(resources, [=](const Run& run) {
     how->threads = run.threads;
-    return evaluate(*model, *shared_rows, *how);
+    how->progress = [&](Index done, Index all) { go_on_or_stop(run, done, all); };
+    return evaluate(*model, *rows, *how);
   });
   py::list tasks;
   for (const TaskScores& task : found.tasks) {
@@ -459,9 +432,8 @@ py::dict verify_model(const ModelPtr& model, const Data& data, const More& more,
   }
   const auto given = std::make_shared<const VerifyInputs>(std::move(inputs));
   const Verification check = run_job<Verification>(resources, [=](const Run& run) {
-    return verify(*model, *data, *given, [&](Index done, Index all) {
-      if (run.share && !run.share(done, all)) throw Stopped{};
-    });
+    return verify(*model, *data, *given,
+                  [&](Index done, Index all) { go_on_or_stop(run, done, all); });
   });
   return py::dict(py::arg("holds") = check.holds(), py::arg("objective") = check.primal,
                   py::arg("dual") = check.dual, py::arg("gap") = check.gap,
@@ -611,7 +583,7 @@ py::object trace(const Data& data, const Texts& texts, const PathSettings& path,
     check_path_memory(*data, settings, how, run, *extras);
     PathHooks hooks;
     hooks.progress = [&](Index points, double, double left) {
-      return !run.share || run.share(points, points + static_cast<Index>(left));
+      return run.share(points, points + static_cast<Index>(left));
     };
     const Fold fold = path_fold(*data, settings, how, run, *extras);
     Traced out;
@@ -657,7 +629,7 @@ py::object trace(const Data& data, const Texts& texts, const PathSettings& path,
 }
 
 void bind_values(py::module_& module) {
-  py::class_<Samples>(module, "Rows")
+  py::class_<Samples, RowsPtr>(module, "Rows")
       .def(py::init(&samples_of), py::arg("X"), py::arg("features"), py::arg("label") = py::none(),
            py::arg("labels") = Names(), py::arg("task") = py::none(), py::arg("tasks") = Names(),
            py::arg("columns") = std::pair<std::string, std::string>());
@@ -763,7 +735,7 @@ void bind_model(py::module_& module) {
         const auto left = std::make_shared<const Matrix>(matrix_of(A));
         const auto right = std::make_shared<const Matrix>(matrix_of(B));
         return array_of(run_job<Matrix>(resources, [=](const Run& run) {
-          return combined_kernel(*model, *own, *left, *right, run.threads);
+          return learnt_kernel(*model, *own, *left, *right, run.threads);
         }));
       });
 }

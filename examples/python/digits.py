@@ -47,7 +47,7 @@ print(f"recomputed from the images, it holds: {model.verify(X_train, y_train).ho
 
 # %% [markdown]
 # Which `C` and `lam`? `CoterieClassifierCV` tries a grid by cross-validation. Kernels are computed once for all folds, and each fit begins
-# where its neighbour ended, so 225 fits of 45 tasks take seconds.
+# where its neighbour ended, so 75 fits of 45 tasks take a second or two.
 
 # %%
 search = coterie.CoterieClassifierCV(n_jobs=-1).fit(X_train, y_train)

@@ -179,7 +179,7 @@ def calibration_of(calibrate: Any) -> str:
 
 def note(text: str) -> None:
     """Passes on a note of the core."""
-    warnings.warn(in_python(text), Note, stacklevel=4)
+    warnings.warn(in_python(text), Note, stacklevel=3)
 
 
 def task_costs_of(task_C: Any) -> dict[str, float]:

@@ -178,6 +178,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         matrices = _data.matrices_of(X, columns=columns, count=count)
         if reset:
             self._matrices = len(matrices)
+            self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = matrices[0].shape[1]
         rows = np.arange(1.0, len(matrices[0]) + 1).reshape(-1, 1)
         values = None if tasks is None else _data.task_values(tasks, len(rows))
@@ -200,7 +201,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """Checks and casts the data, and learns what the estimator needs to know of it."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        vars(self).pop("model_", None)  # a fit that fails leaves none
+        self.__dict__.pop("model_", None)  # a fit that fails leaves none
         self._from_file = False
         rows, task, matrices = self._take(X, tasks, reset=True)
         label_name = y.name if isinstance(getattr(y, "name", None), str) else ""

@@ -43,9 +43,9 @@ class CoterieClassifierCV(_Fitted):
 
     Parameters
     ----------
-    C : list of float or str, default='2^-2..2^6'
+    C : list of float or str, default='0.01,0.1,1,10,100'
         Costs to choose from: a list, or a text such as '0.1,1,10' or '2^-4..2^10'.
-    lam : list or str, default='0,0.03max,0.1max,0.3max,1max'
+    lam : list or str, default='0,0.1max,1max'
         Lambdas: all numbers, or all shares of the largest; 0 and 'inf' go with both.
     norm : list or str, default=1
         Norms of the kernel weights.
@@ -133,8 +133,8 @@ class CoterieClassifierCV(_Fitted):
 
     def __init__(
         self,
-        C: Any = "2^-2..2^6",
-        lam: Any = "0,0.03max,0.1max,0.3max,1max",
+        C: Any = "0.01,0.1,1,10,100",
+        lam: Any = "0,0.1max,1max",
         norm: Any = 1,
         normalise: Any = "cosine",
         kernels: Any = KERNELS,

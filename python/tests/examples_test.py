@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -46,3 +47,15 @@ def test_examples_say_what_is_so():
 
 def test_there_are_two():
     assert [script.stem for script in SCRIPTS] == ["digits", "sites"]
+
+
+def test_the_comparison_with_grid_searches_runs(tmp_path):
+    script = SOURCE / "bench" / "grid_search.py"
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- bench grid_search -->\nstale\n<!-- end -->\nafter\n")
+    done = subprocess.run([sys.executable, script, "--folds", "2", "--update", page, "wine"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("<!-- end -->\nafter\n") and "stale" not in text
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| wine")]
+    assert [row[1].strip() for row in rows] == ["coterie", "SVC"] and all(float(row[2]) > 0.9 for row in rows)

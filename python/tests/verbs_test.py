@@ -84,8 +84,9 @@ def test_kinds_of_search():
 
 
 def test_cheap_methods_beside_a_search():
-    alone = CoterieClassifierCV(C="2^-6..2^6", cv=3).fit(X, Y, tasks=NAMES)
-    beside = CoterieClassifierCV(C="2^-6..2^6", cv=3, alternatives=True).fit(X, Y, tasks=NAMES)
+    large = {"C": "2^-6..2^6", "lam": "0,0.03max,0.1max,0.3max,1max", "cv": 3}  # cheap ones may take a tenth of its time
+    alone = CoterieClassifierCV(**large).fit(X, Y, tasks=NAMES)
+    beside = CoterieClassifierCV(**large, alternatives=True).fit(X, Y, tasks=NAMES)
     assert alone.selection_["alternatives"] == [] and alone.model_ == beside.model_
     others = beside.selection_["alternatives"]
     assert others and all({"method", "score", "better", "better_error"} <= set(one) for one in others)
@@ -161,6 +162,17 @@ def test_precomputed_kernels_equal_those_of_features():
     np.testing.assert_array_equal(stacked.decision_function(np.stack(cross), tasks=NAMES[test]), given.decision_function(cross, tasks=NAMES[test]))
 
 
+def test_a_search_slices_precomputed_kernels():
+    how = {"C": [0.3, 3], "lam": ["0.3max", "1max"], "cv": 4, "tol": 1e-8}
+    given = CoterieClassifierCV(kernels="precomputed", **how).fit(grams(X, X), Y, tasks=NAMES)
+    by_features = CoterieClassifierCV(kernels="linear:raw gauss:1,3", **how).fit(X, Y, tasks=NAMES)
+    np.testing.assert_allclose(given.cv_results_["mean_test_score"], by_features.cv_results_["mean_test_score"], atol=0.01)
+    said = given.predict(grams(X, X), tasks=NAMES)
+    assert np.mean(said == by_features.predict(X, tasks=NAMES)) > 0.98
+    path = coterie.path(grams(X, X), Y, tasks=NAMES, kernels="precomputed", C=2)
+    assert path.kernels == ["precomputed:K1:raw", "precomputed:K2:raw", "precomputed:K3:raw"] and (path.gap < 1e-4).all()
+
+
 def test_one_precomputed_kernel_is_sliced_by_scikit_learn():
     y = X[:, 0] + 0.3 * X[:, 1] > 0
     K = grams(X, X)[0]
@@ -196,6 +208,31 @@ def test_every_method_fits_predicts_and_is_checked(method, tmp_path):
     assert hasattr(model, "coef_") == linear and hasattr(model, "kernel_weights_") != linear
     model.save(tmp_path / "model.h5")
     np.testing.assert_array_equal(coterie.load(tmp_path / "model.h5").decision_function(X, tasks=NAMES), model.decision_function(X, tasks=NAMES))
+
+
+@pytest.mark.parametrize("method", [method.name for method in coterie.methods()])
+def test_weights_of_rows_with_every_method(method):
+    """They are costs, which verify recomputes, or they are refused."""
+    weight = np.random.RandomState(1).uniform(0.2, 3, len(Y))
+    model = CoterieClassifier(method=method, lam="0.1max")
+    if method == "groups" or next(one.linear for one in coterie.methods() if one.name == method):
+        with pytest.raises(ValueError, match=f"sample_weight: the method {method} has no weights of rows"):
+            model.fit(X, Y, tasks=NAMES, sample_weight=weight)
+        return
+    model.fit(X, Y, tasks=NAMES, sample_weight=weight)
+    assert model.verify(X, Y, tasks=NAMES, sample_weight=weight).holds
+    assert model.certificate_.objective != CoterieClassifier(method=method, lam="0.1max").fit(X, Y, tasks=NAMES).certificate_.objective
+    with pytest.raises(ValueError, match="not the training data"):
+        model.verify(X, Y, tasks=NAMES)
+
+
+def test_weights_of_rows_in_a_search():
+    weight = np.random.RandomState(1).uniform(0.2, 3, len(Y))
+    search = CoterieClassifierCV(C=[0.1, 1], lam=["0.1max"], cv=3).fit(X, Y, tasks=NAMES, sample_weight=weight)
+    same = CoterieClassifier(C=search.best_params_["C"]).fit(X, Y, tasks=NAMES, sample_weight=weight)
+    np.testing.assert_array_equal(search.kernel_weights_, same.kernel_weights_)
+    plain = CoterieClassifierCV(C=[0.1, 1], lam=["0.1max"], cv=3).fit(X, Y, tasks=NAMES)
+    assert any((a != b).any() for a, b in zip(search.cv_results_["cells"], plain.cv_results_["cells"]))
 
 
 def test_evaluate():

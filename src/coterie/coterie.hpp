@@ -8,11 +8,12 @@
 #include "coterie/front/extend.hpp"    // extend: new tasks against a fitted model
 #include "coterie/front/files.hpp"     // read_dataset, read_rows, save, load
 #include "coterie/front/journals.hpp"  // SearchJournal, PathJournal: runs that can be interrupted
-#include "coterie/front/path.hpp"      // trace_path: LambdaPath; resample_path
-#include "coterie/front/run.hpp"       // Run: threads, memory, time limit, progress
-#include "coterie/front/select.hpp"    // select: Selection; grid::paper, grid::best
-#include "coterie/front/train.hpp"     // train: Model; calibrate
-#include "coterie/front/verify.hpp"    // verify: the separate check of the certificate
+#include "coterie/front/learnt_kernel.hpp"   // learnt_kernel: its values between any rows
+#include "coterie/front/path.hpp"            // trace_path: LambdaPath; resample_path
+#include "coterie/front/run.hpp"             // Run: threads, memory, time limit, progress
+#include "coterie/front/select.hpp"          // select: Selection; grid::paper, grid::best
+#include "coterie/front/train.hpp"           // train: Model; calibrate
+#include "coterie/front/verify.hpp"          // verify: the separate check of the certificate
 #include "coterie/model/column_weights.hpp"  // column_weights: which columns matter, and to whom
 #include "coterie/model/evaluation.hpp"      // evaluate: Evaluation
 #include "coterie/model/model.hpp"           // Model: tasks, groups, certificate

@@ -15,6 +15,7 @@
 #include "coterie/front/extend.hpp"
 #include "coterie/front/files.hpp"
 #include "coterie/front/journals.hpp"
+#include "coterie/front/learnt_kernel.hpp"
 #include "coterie/front/verify.hpp"
 #include "coterie/io/journal.hpp"
 #include "coterie/io/model_file.hpp"
@@ -454,6 +455,36 @@ TEST(Front, DatasetsFromNumbersAtHand) {
   EXPECT_EQ(make_samples(all.X, labels, tasks), all);
   EXPECT_THROW(make_samples(all.X, labels, tasks, {"one"}), InputError);
   EXPECT_THROW(Dataset(all.X, {"1"}, tasks), InputError);
+}
+
+TEST(Front, TheLearntKernelIsThatOfDecisionValues) {
+  const Dataset data = planted_data();
+  Settings settings = small;
+  settings.scale = Scale::standard;
+  settings.normalise = Normalisation::variance();
+  const Model model = train(data, settings);
+  for (std::size_t t = 0; t < model.tasks.size(); ++t) {
+    const TaskModel& task = model.tasks[t];
+    const KernelExpansion& own = task.expansion();
+    Matrix support(std::ssize(own.support), data.X.cols());
+    for (Index k = 0; k < support.rows(); ++k)
+      support.row(k) = data.X.row(
+          model.training_row[static_cast<std::size_t>(own.support[static_cast<std::size_t>(k)])]);
+    const Vector f =
+        learnt_kernel(model, task.theta(), data.X, support) * own.alpha.cwiseProduct(own.y) +
+        Vector::Constant(data.X.rows(), task.bias);
+    const Vector expected = decision_values(model, static_cast<Index>(t), data.X);
+    EXPECT_LE((f - expected).lpNorm<Eigen::Infinity>(), 1e-12 * (1 + own.alpha.sum()));
+  }
+  const Vector weights = model.tasks[0].theta();
+  EXPECT_EQ(learnt_kernel(model, weights, data.X, data.X, 1),
+            learnt_kernel(model, weights, data.X, data.X, 2));
+  EXPECT_THROW(learnt_kernel(model, weights.head(2), data.X, data.X), InputError);
+  EXPECT_THROW(learnt_kernel(model, weights, data.X.leftCols(2), data.X), InputError);
+  EXPECT_THROW(learnt_kernel(train(data, {.method = "cmtl"}), weights, data.X, data.X), InputError);
+  EXPECT_THROW(
+      learnt_kernel(train(data, {.kernels = "gauss:1@pooled"}), Vector::Ones(1), data.X, data.X),
+      InputError);
 }
 
 }  // namespace
