@@ -404,10 +404,11 @@ for (const name of ["model", "path", "held", "hostile", "select", "study", "line
 
 test("on paper there are the pictures and the tables, not the controls", async () => {
   const page = await open("path.html");
-  await page.emulateMedia({ media: "print" });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
   assert.equal(await page.isVisible("#lambda"), false);
   assert.equal(await page.isVisible("#tasks-table"), true);
-  await page.emulateMedia({ media: null });
+  await page.emulateMedia({ media: null, colorScheme: null });
   const paper = await page.pdf({ format: "A4" });
   assert.ok(paper.length > 30000, `${paper.length} bytes`);
   // All pictures are drawn for it, not only those that were seen.

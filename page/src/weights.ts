@@ -112,7 +112,8 @@ export function weightsOfModel(state: State): Figure {
     const used = data.kernels.map((_, k) => k).filter((k) => tasks.some((task) => Math.abs(state.weights(task)[k]) > 0.005));
     const rows = tasks.flatMap((task, row) => used.map((k) => ({ task: names[row], k, kernel: data.kernels[k], weight: state.weights(task)[k] })));
     const width = Math.max(360, place.clientWidth || 560);
-    const common = { width, style: kPlotStyle, className: "plot", marginLeft: 170, marginTop: 10 };
+    const left = Math.min(200, 20 + 7 * Math.max(...names.map((name) => name.length)));
+    const common = { width, style: kPlotStyle, className: "plot", marginLeft: left, marginTop: 10 };
     if (data.weights_of === "features") {
       const largest = Math.max(1e-12, ...rows.map((row) => Math.abs(row.weight)));
       const plot = Plot.plot({
@@ -128,7 +129,7 @@ export function weightsOfModel(state: State): Figure {
       x: { label: "weight", domain: [0, Math.max(1, ...tasks.map((task) => state.weights(task).reduce((sum, w) => sum + w, 0)))] }, y: { domain: names, label: null, tickSize: 0 },
       marks: [
         Plot.barX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", fill: (d: { k: number }) => colour(rankOf(state, d.k)), stroke: "var(--paper)", title: (d: { task: string; kernel: string; weight: number }) => `${d.task}\n${d.kernel}: ${short(d.weight)}` })),
-        Plot.textX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", className: "on-bar", text: (d: { kernel: string; weight: number }) => (d.weight * (width - 190) > 7 * d.kernel.length ? d.kernel : "") })),
+        Plot.textX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", className: "on-bar", text: (d: { kernel: string; weight: number }) => (d.weight * (width - left - 20) > 7 * d.kernel.length ? d.kernel : "") })),
         Plot.ruleX([0]),
       ],
     });
