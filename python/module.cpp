@@ -26,6 +26,7 @@
 #include "coterie/model/evaluation.hpp"
 #include "coterie/model/predict.hpp"
 #include "coterie/mtmkl/group_list.hpp"
+#include "coterie/page/page.hpp"
 #include "coterie/search/merge_tree.hpp"
 #include "job.hpp"
 
@@ -418,6 +419,25 @@ py::dict evaluate_rows(const ModelPtr& model, const RowsPtr& rows,
       py::arg("tasks") = tasks, py::arg("confusion") = array_of(std::move(found.confusion)));
 }
 
+// With the scores of rows, if there are any.
+std::string page_of_model(const ModelPtr& model, const std::string& title, const RowsPtr& rows,
+                          const std::map<std::string, Numbers>& precomputed,
+                          const std::string& new_task, const Resources& resources) {
+  const auto how = predict_settings_of(precomputed, new_task);
+  return run_job<std::string>(resources, [=](const Run& run) {
+    ModelPage page{.title = title, .model = *model};
+    Evaluation found;
+    if (rows) {
+      how->threads = run.threads;
+      how->progress = [&](Index done, Index all) { go_on_or_stop(run, done, all); };
+      found = evaluate(*model, *rows, *how);
+      page.held_out = &found;
+      page.held_out_name = fmt::format("{} rows", found.n);
+    }
+    return as_page(page);
+  });
+}
+
 py::dict verify_model(const ModelPtr& model, const Data& data, const More& more,
                       const Resources& resources) {
   VerifyInputs inputs;
@@ -749,6 +769,11 @@ void bind_verbs(py::module_& module) {
              py::arg("new_task"), py::arg("resources"));
   module.def("evaluate", &evaluate_rows, py::arg("model"), py::arg("rows"), py::arg("precomputed"),
              py::arg("new_task"), py::arg("resources"));
+  module.def("page", &page_of_model, py::arg("model"), py::arg("title"), py::arg("rows"),
+             py::arg("precomputed"), py::arg("new_task"), py::arg("resources"));
+  module.def("write_file", [](const std::string& path, const std::string& text) {
+    write_file_atomically(path, text);
+  });
   module.def("verify", &verify_model, py::arg("model"), py::arg("data"), py::arg("more"),
              py::arg("resources"));
   module.def("extend", &extend_model, py::arg("model"), py::arg("data"), py::arg("lam"),

@@ -7,6 +7,7 @@ from .datasets import plant_groups
 from .kernel import CoterieKernel
 from ._methods import Method, methods
 from .model_selection import TaskStratifiedKFold
+from ._page import Page
 from ._path import LambdaPath, path
 from .plots import plot_affinity, plot_grid, plot_tree, plot_weight_plane, plot_weights
 from .search import CoterieClassifierCV
@@ -19,6 +20,7 @@ __all__ = [
     "LambdaPath",
     "Method",
     "Note",
+    "Page",
     "TaskStratifiedKFold",
     "Verification",
     "__version__",

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_consistent_length, check_is_fitted, column_or_1d
 
 from . import _core, _data
+from ._page import Page
 from ._progress import ProgressOption, Running
 from ._settings import calibration_of, in_python, links_of, number_text, plain_errors, seed_of, settings_of, task_costs_of
 
@@ -471,6 +472,44 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         rows, matrices, _ = self._new_rows(X, tasks, y)
         with plain_errors(), Running(None, self.n_jobs, self.memory) as resources:
             return _core.evaluate(self.model_, rows, matrices, self._new_task_text(), resources)
+
+    def page(self, X: Any = None, y: Any = None, tasks: Any = None, *, title: str = "model") -> Page:
+        """A page to look at: tasks, groups, kernel weights and the certificate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Labelled rows that the model has not seen, for scores of its tasks.
+        y : array-like of shape (n_samples,), default=None
+            Their true labels.
+        tasks : array-like of shape (n_samples,), default=None
+            The task of every row, where X has no task column.
+        title : str, default='model'
+            What stands at its top.
+
+        Returns
+        -------
+        page : Page
+            A notebook shows it; `page.save("report.html")` writes it.
+
+        Examples
+        --------
+        >>> import coterie
+        >>> from sklearn.datasets import load_wine
+        >>> coterie.CoterieClassifier(scale="standard").fit(*load_wine(return_X_y=True)).page().text[:15]
+        '<!DOCTYPE html>'
+        """
+        check_is_fitted(self, "model_")
+        if X is None and (y is not None or tasks is not None):
+            raise ValueError("X is None; scores need rows, their labels and, without a task column, their tasks.")
+        if X is not None and y is None:
+            raise ValueError("y is None; scores need the true labels.")
+        rows: _core.Rows | None = None
+        matrices: dict[str, np.ndarray] = {}
+        if X is not None:
+            rows, matrices, _ = self._new_rows(X, tasks, y)
+        with plain_errors(), Running(None, self.n_jobs, self.memory) as resources:
+            return Page(_core.page(self.model_, title, rows, matrices, self._new_task_text(), resources))
 
     def combined_kernel(self, X: Any, Z: Any = None, task: Any = None) -> np.ndarray:
         """Values of the kernel that was learnt, for use in other estimators.

@@ -1,5 +1,8 @@
 """What the tests of the package share."""
 
+import os
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,3 +34,15 @@ def frame(tasks):
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     table.insert(2, "site", names)
     return table, pd.Series(y, name="label")
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Runs the program in the folder of the test; returns what it prints."""
+
+    def run(*arguments):
+        done = subprocess.run([os.environ["COTERIE_PROGRAM"], *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run

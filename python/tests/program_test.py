@@ -1,8 +1,6 @@
 """The package and the program are the same thing: equal models to the last byte, and files that cross both ways."""
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pandas as pd
@@ -12,16 +10,6 @@ from conftest import planted
 from coterie import CoterieClassifier, load, save
 
 PAPER = "paper"
-
-
-@pytest.fixture
-def program(tmp_path):
-    def run(*arguments):
-        done = subprocess.run([os.environ["COTERIE_PROGRAM"], *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
 
 
 @pytest.fixture
