@@ -770,8 +770,11 @@ NewtonResult minimise(const MtmklProblem& problem, const std::vector<Index>& tas
       Loop(problem, tasks, coupling, settings, workspace, progress, report).run(start);
   if (settings.solver != Solver::newton) return found;
   // A fit that is stuck gets a second chance: from its weights, without the samples, barriers and pair duals of its way there. In
-  // problems that rounding hardly lets through, another way may be open.
-  if (found.status == Status::stalled) {
+  // problems that rounding hardly lets through, another way may be open. So too where rounding was in the way, but not at the best point.
+  const bool elsewhere =
+      found.status == Status::precision &&
+      found.proof.error <= policy.negligible * settings.gap_tolerance * found.proof.primal;
+  if (found.status == Status::stalled || elsewhere) {
     Workspace fresh;
     fresh.make_room(problem.T());
     NewtonResult second = Loop(problem, tasks, coupling, settings, fresh, progress, report)
