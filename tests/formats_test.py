@@ -4,7 +4,11 @@ import gzip
 import itertools
 import os
 import random
+import re
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -369,3 +373,18 @@ def test_tasks_named_like_the_files_of_idx_are_refused(coterie):
     before = coterie.files()
     assert "task 'T-labels' would be mixed up with files of labels and images" in coterie("data", "convert", "d.csv", "d.idx", code=2).err
     assert coterie.files() == before
+
+
+def test_the_reader_of_the_documents_reads_todays_models(coterie, tmp_path):
+    text = (Path(__file__).parent.parent / "docs" / "model-file.md").read_text()
+    reader = tmp_path / "reader.py"
+    reader.write_text(re.search(r"```python\n(import sys, zlib.*?)```", text, re.DOTALL).group(1))
+    coterie.write("r.csv", "a,b,label\n1,2,1\n2,1,-1\n3,5,1\n4,1,-1\n2,5,1\n5,2,-1\n")
+    coterie("train", "r.csv", "-o", "r.h5", "--kernels", "linear gauss:2", "-C", "10")
+    done = subprocess.run([sys.executable, reader, coterie.folder / "r.h5"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    values = [float(v) for v in re.search(r"decision values \[(.*)\]", done.stdout).group(1).split()]
+    with h5py.File(coterie.folder / "r.h5") as file:
+        rows = file["support_vectors/training_row"][:2]
+    labels = [1, -1, 1, -1, 1, -1]
+    assert [1 if v > 0 else -1 for v in values] == [labels[row] for row in rows]

@@ -365,6 +365,8 @@ void check_first_stage(const Model& model, const Dataset& data, Verification& ch
   }
   if (score_blocks(model.settings.kernels.list(), data.features) != first.blocks)
     check.findings.emplace_back("the first stage is not what the kernels look at");
+  if (!(first.factor.array() > 0).all())
+    check.findings.emplace_back("the factor that standardises a score is not positive");
   check.taken.push_back(
       fmt::format("the scores of the {} training rows by models that had not seen them, and how "
                   "scores are standardised",

@@ -17,6 +17,8 @@ constexpr int most_steps = 200;          // of Newton's method; some ten are tak
 constexpr double armijo = 1e-4;          // share of the predicted decrease that a step must bring
 constexpr double smallest = 1e-10;       // step length that the line search tries
 constexpr double least_radius = 1e-300;  // of scores that differ
+constexpr double least_spread =
+    1e-9;  // of their size: less is rounding, and says nothing of a label
 
 double sigmoid(double z) {
   // Of the two forms, the one whose exponential cannot overflow.
@@ -134,7 +136,8 @@ Calibration fit_platt(ConstVectorRef f, ConstVectorRef y) {
   // Scores are brought to [-1, 1], halved first because their difference may be too large for a double.
   const double centre = f.minCoeff() / 2 + f.maxCoeff() / 2;
   const double radius = f.maxCoeff() / 2 - f.minCoeff() / 2;
-  if (radius < least_radius) return constant(t.mean());
+  if (radius < std::max(least_radius, least_spread * f.cwiseAbs().maxCoeff()))
+    return constant(t.mean());
   const Vector g = ((f.array() / 2 - centre / 2) / (radius / 2)).cwiseMax(-1.0).cwiseMin(1.0);
   const Line x = minimise(g, t, {0, constant(t.mean()).offset});
   Calibration fitted{Calibration::Kind::platt, x.a / radius, x.b - x.a * (centre / radius), {}, {}};

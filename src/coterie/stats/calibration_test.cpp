@@ -133,6 +133,21 @@ TEST(Platt, SeparatedClassesGetTheirTargets) {
   EXPECT_NEAR(p.head(3).sum() + p.tail(2).sum(), 3 * 0.2 + 2 * 0.75, 1e-8);
 }
 
+// Scores that differ by rounding alone say nothing, whatever their labels.
+TEST(Platt, IsConstantWhereScoresDifferByRounding) {
+  Random random(11);
+  Vector f(24), y(24);
+  for (Index i = 0; i < f.size(); ++i) {
+    f[i] = -0.9997 + 1e-15 * random.normal();
+    y[i] = i % 6 == 0 ? 1 : -1;
+  }
+  const Calibration fit = fit_platt(f, y);
+  EXPECT_EQ(fit.slope, 0);
+  EXPECT_NEAR(probability(fit, -0.9), 0.2, 0.05);
+  f[0] += 1e-6;  // that is a difference
+  EXPECT_GT(fit_platt(f, y).slope, 0);
+}
+
 // max_{a <= i} min_{b >= i} mean(y[a..b]), over groups of equal scores: the known formula of isotonic regression.
 double isotonic_value(const Vector& f, const Vector& y, double at) {
   double highest = 0;
