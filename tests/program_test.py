@@ -661,3 +661,28 @@ def test_every_json_document_is_alone_on_standard_output(trained):
                       ["train", "d.csv", "-o", "m2.h5", *FAST], ["train", "d.csv", "-o", "m2.h5", "--quiet", *FAST]):
         document = json.loads(trained(*arguments, "--json").out)
         assert isinstance(document, dict) and document
+
+
+def test_a_blank_column_of_labels_is_no_obstacle_to_prediction(coterie):
+    coterie.write("train.csv", csv_text(small_rows()))
+    lines = csv_text(small_rows()).splitlines()
+    place = lines[0].split(",").index("label")
+    blank = [",".join("" if k == place else field for k, field in enumerate(line.split(","))) for line in lines[1:]]
+    coterie.write("blank.csv", "\n".join([lines[0], *blank]) + "\n")
+    coterie("train", "train.csv", "-o", "m.h5")
+    assert coterie("predict", "m.h5", "blank.csv").out == coterie("predict", "m.h5", "train.csv").out
+    assert "column 'label' is empty" in coterie("train", "blank.csv", "-o", "n.h5", code=2).err
+
+
+@pytest.mark.parametrize("method", ["pooled", "groups", "joint"])
+def test_one_model_for_all_classes_is_trained_with_a_warning(coterie, method):
+    coterie.write("classes.csv", csv_text(small_rows(tasks=("t",), labels=("x", "y", "z"))))
+    result = coterie("train", "classes.csv", "--one-vs-rest", "--method", method, "-o", "m.h5")
+    assert f"{method} suits this data badly: one model for all tasks asks that a positive label means the same in each, which classes against the rest do not grant." in result.err
+
+
+@pytest.mark.parametrize("method, shares", [("groups", "one classifier"), ("pooled", "one classifier"), ("joint", "one kernel and a part of their classifiers"), ("coterie", "one kernel")])
+def test_what_groups_share_is_said(coterie, method, shares):
+    coterie.write("train.csv", csv_text(small_rows()))
+    options = {"coterie": ["--lambda", "inf"], "groups": ["--parameters", "clusters=1"]}.get(method, [])
+    assert f"tasks of a group share {shares}\n" in coterie("train", "train.csv", "--method", method, "-o", "m.h5", *options).out

@@ -45,14 +45,6 @@ std::string name_of(const Candidate& candidate, const std::vector<Candidate>& am
   return name;
 }
 
-std::optional<std::string> why_not(const Method& method, const Dataset& data) {
-  if (!method.pools || data.casting == Casting::binary) return {};
-  return fmt::format(
-      "one model for all tasks asks that a positive label means the same in each, which {} do not "
-      "grant",
-      data.casting == Casting::one_vs_one ? "pairs of classes" : "classes against the rest");
-}
-
 Extras extras_for(const Method& method, Extras extras) {
   if (!method.is_main()) {
     extras.complete = true;

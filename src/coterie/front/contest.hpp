@@ -43,9 +43,6 @@ struct Contest {
   }
 };
 
-// Why the method has no meaning for the data, in a sentence; nothing where it has one.
-std::optional<std::string> why_not(const Method& method, const Dataset& data);
-
 // What a method has a use for: a task graph belongs to the main one, and C of single tasks to those that have one SVM per task.
 Extras extras_for(const Method& method, Extras extras);
 

@@ -109,12 +109,22 @@ void note_groups(const MethodFit& fit, const Run& run) {
 
 }  // namespace
 
+std::optional<std::string> why_not(const Method& method, const Dataset& data) {
+  if (!method.pools || data.casting == Casting::binary) return {};
+  return fmt::format(
+      "one model for all tasks asks that a positive label means the same in each, which {} do not "
+      "grant",
+      data.casting == Casting::one_vs_one ? "pairs of classes" : "classes against the rest");
+}
+
 Trained train_in_detail(Dataset data, const Settings& given, const Run& run, const Extras& extras) {
   const Settings settings = in_full(given);
   validate(settings);
   const ProgressCallback progress = watched(run);
   const MemoryPlan plan = plan_fit(data, settings, run, extras);
   note_constant(data, settings, run);
+  if (const auto reason = why_not(*settings.method, data); reason && run.note)
+    run.note(fmt::format("{} suits this data badly: {}.", settings.method->name, *reason));
   std::string mark = fingerprint(data);
   enter(run, Work::preparing);
   const MethodProblem problem =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "coterie/front/run.hpp"
 #include "coterie/model/memory_plan.hpp"
@@ -9,6 +10,9 @@
 #include "coterie/search/stability.hpp"
 
 namespace coterie {
+
+// Why the method has no meaning for the data, in a sentence; nothing where it has one. `train` says so and trains; `select` leaves the method out.
+std::optional<std::string> why_not(const Method& method, const Dataset& data);
 
 // A model whose certificate says how close it is to the optimum; where a fit was stopped or could not get closer, its status says so.
 // Throws InputError for data and settings that cannot be used. Give large data away (std::move): it is scaled in place.

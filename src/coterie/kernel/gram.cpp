@@ -267,6 +267,57 @@ bool is_constant(const std::vector<TaskGrams>& tasks, Index m) {
   return !(sum > kConstantVariance * diagonal);
 }
 
+// What (13) and (14) make of one task.
+struct Spread {
+  double variance = 0, tail = 0, diagonal = 0;
+  double size(bool use_tail) const {
+    return use_tail ? std::max(tail, kLeastTail * variance) : variance;
+  }
+};
+Spread spread_of(const Matrix& K, const Normalisation& normalisation) {
+  Spread out;
+  out.variance = variance(K);
+  if (normalisation.kind == Normalisation::Kind::tail) out.tail = tail(K, normalisation.h);
+  return out;
+}
+
+// The matrix of kernel m from its definition, centred in long double: where little is left of values near 1, their roundings would be much of it.
+Matrix centred_exactly(const TaskGrams& task, Index m) {
+  const std::vector<Index>& rows = task.exact_rows();
+  const Index n = std::ssize(rows);
+  Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic> K(n, n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = i; j < n; ++j)
+      K(i, j) = K(j, i) = task.exact()->value(m, rows[static_cast<std::size_t>(i)],
+                                              rows[static_cast<std::size_t>(j)]);
+  const Eigen::Matrix<long double, Eigen::Dynamic, 1> means = K.rowwise().mean();
+  K.rowwise() -= means.transpose();
+  K.colwise() -= means;
+  K.array() += means.mean();
+  return K.cast<double>();
+}
+
+// A value that is a power of another has that many of its roundings. Where they are more than this part of the spread, it is taken from the
+// definition; a certificate is checked with divisors to 1e-9.
+constexpr double kRoundingOfSpread = 5e-10;
+
+Spread spread_of(const TaskGrams& task, Index m, const Normalisation& normalisation) {
+  const Matrix K = task.kernel(m);
+  Spread out = spread_of(K, normalisation);
+  for (Index i = 0; i < K.rows(); ++i)
+    out.diagonal += std::abs(K(i, i)) / static_cast<double>(K.rows());
+  const double rounding = 2 * static_cast<double>(task.powers().term(m).power) *
+                          std::numeric_limits<double>::epsilon() * out.diagonal;
+  const bool use_tail = normalisation.kind == Normalisation::Kind::tail;
+  const bool varies = out.variance > kConstantVariance * out.diagonal;
+  if (task.exact() && varies && rounding > kRoundingOfSpread * out.size(use_tail)) {
+    const Spread exact = spread_of(centred_exactly(task, m), normalisation);
+    out.variance = exact.variance;
+    out.tail = exact.tail;
+  }
+  return out;
+}
+
 }  // namespace
 
 double negative_part(ConstVectorRef spectrum) {
@@ -292,12 +343,10 @@ Divisors find_divisors(const std::vector<TaskGrams>& tasks, const std::vector<Ke
   parallel_for(T * M, threads, [&](Index item) {
     const Index t = item / M;
     const Index m = item % M;
-    const Matrix K = tasks[static_cast<std::size_t>(t)].kernel(m);
-    variances(t, m) = variance(K);
-    tails(t, m) = use_tail ? tail(K, normalisation.h) : 0;
-    diagonals(t, m) = 0;
-    for (Index i = 0; i < K.rows(); ++i)
-      diagonals(t, m) += std::abs(K(i, i)) / static_cast<double>(K.rows());
+    const Spread spread = spread_of(tasks[static_cast<std::size_t>(t)], m, normalisation);
+    variances(t, m) = spread.variance;
+    tails(t, m) = spread.tail;
+    diagonals(t, m) = spread.diagonal;
   });
 
   for (Index m = 0; m < M; ++m) {

@@ -383,6 +383,30 @@ TEST(PrepareKernels, EachLeavesOutConstantColumns) {
   EXPECT_EQ(std::ssize(prepare_kernels("gauss:1@each", {}, data)), data.X.cols());
 }
 
+// Narrow Gaussians are made as powers of wide ones, whose roundings are all that is left of a small variance.
+TEST(Divisors, AreThoseOfTheDefinitionWhereLittleVaries) {
+  Dataset data = make_data();
+  data.X *= 0.01;
+  const std::vector<Kernel> kernels = prepare_kernels("gauss:1,2,4,8,16,32,64,128", {}, data);
+  const Grams grams = compute_grams(data, kernels, Normalisation::variance(), {}, 1);
+  for (std::size_t m = 0; m < kernels.size(); ++m) {
+    long double mean = 0;
+    for (const Task& task : data.tasks) {
+      long double sum = 0;
+      for (const Index i : task.rows)
+        for (const Index j : task.rows) {
+          long double squared = 0;
+          for (Index k = 0; k < data.X.cols(); ++k)
+            squared += std::pow(static_cast<long double>(data.X(i, k)) - data.X(j, k), 2);
+          sum -= std::expm1(-squared / (2 * std::pow(std::pow(2.0L, m), 2)));
+        }
+      mean += sum / std::pow(static_cast<long double>(task.rows.size()), 2) / data.tasks.size();
+    }
+    const double expected = static_cast<double>(mean);
+    EXPECT_NEAR(grams.divisors[static_cast<Index>(m)], expected, 5e-10 * expected) << m;
+  }
+}
+
 TEST(Divisors, AreOneWhereOnlyTheSampleIsConstant) {
   Dataset data = make_data();
   data.tasks.resize(1);

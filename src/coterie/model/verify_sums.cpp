@@ -329,7 +329,7 @@ constexpr double kFarAbove = 0x1p30;
 // The bound of the fit's rounding is its own affair: nothing is compared by it alone. One that no rounding explains is refused.
 void judge_bound(const Certificate& stated, double tolerance, Verification& check) {
   if (stated.scale_floor != 0) return;
-  const double most = std::max(kFarAbove * check.bound, tolerance / 20);
+  const double most = std::max(kFarAbove * check.bound, tolerance);
   if (!(stated.bound <= most))
     check.findings.push_back(
         fmt::format("the stated bound {:.3g} is far above the {:.3g} of this check, which rounding "

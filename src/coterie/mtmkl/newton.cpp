@@ -68,9 +68,11 @@ struct Policy {
   double equal = 1e-6, equal_at_small_gap = 1e-4, small_gap = 1e-6;
   int most_fusions = 3;
   double fusion_svm_share = 0.01, closest_fusion_svm = 1e-12;
-  // Where a certificate leaves open more than this part of the objective, smaller C are tried, by this factor each.
+  // Where a certificate leaves open more than this part of the objective, smaller C are tried: by this factor, then by its square, and so on.
   double says_little = 0.1, retreat = 0.1;
-  int most_retreats = 30;
+  double rough_retreat = 1e-2;  // the tolerance of their fits
+  int most_retreats = 7;
+  Index most_retreat_steps = 20;
   double stop_work = 2e8;  // multiplications that may still be spent on a certificate after a stop
 };
 constexpr Policy policy;
@@ -727,20 +729,24 @@ void certify_for(const MtmklProblem& problem, const std::vector<Index>& tasks,
 }
 
 // Where rounding left next to nothing certified, a model of smaller C may still be far better than none: alpha in double hold weights that
-// are small next to their terms only up to a point. The largest C at which a fit is certified is looked for by powers.
+// are small next to their terms only up to a point. A C at which a fit is certified is looked for in growing steps.
 NewtonResult retreat(const MtmklProblem& problem, const std::vector<Index>& tasks,
                      Coupling& coupling, const FitSettings& settings, const Matrix& theta,
                      const ProgressCallback& progress, const Progress& report, NewtonResult found) {
   std::vector<Vector> C = problem.C;
   const MtmklProblem smaller{problem.grams,  problem.y,     C,
                              problem.lambda, problem.graph, problem.weights};
+  FitSettings rough =
+      settings;  // a better model is wanted, not the best of a problem that is not this one
+  rough.gap_tolerance = std::max(settings.gap_tolerance, policy.rough_retreat);
+  rough.max_outer_steps = std::min(settings.max_outer_steps, policy.most_retreat_steps);
   bool certified = false;
   for (int trial = 0; trial < policy.most_retreats && !certified; ++trial) {
-    for (Vector& bounds : C) bounds *= policy.retreat;
+    for (Vector& bounds : C) bounds *= std::pow(policy.retreat, trial + 1);
     Workspace fresh;
     fresh.make_room(problem.T());
     NewtonResult other =
-        Loop(smaller, tasks, coupling, settings, fresh, progress, report).run({theta, {}, {}});
+        Loop(smaller, tasks, coupling, rough, fresh, progress, report).run({theta, {}, {}});
     bool stopped = other.status == Status::stopped;
     certified = certified_gap(other) <= policy.says_little * other.proof.primal;
     try {
