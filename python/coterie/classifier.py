@@ -19,7 +19,19 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_c
 from . import _core, _data
 from ._page import Page
 from ._progress import ProgressOption, Running
-from ._settings import calibration_of, in_python, links_of, number_text, plain_errors, seed_of, settings_of, task_costs_of
+from ._settings import (
+    calibration_of,
+    changed_without_use,
+    check_given,
+    defaults_of,
+    in_python,
+    links_of,
+    number_text,
+    plain_errors,
+    seed_of,
+    settings_of,
+    task_costs_of,
+)
 
 
 KERNELS = "poly:1:1 poly:2:1 gauss:1,2,4,8,16,32,64,128"
@@ -203,6 +215,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.__dict__.pop("model_", None)  # a fit that fails leaves none
+        check_given(self)
         self._from_file = False
         rows, task, matrices = self._take(X, tasks, reset=True)
         label_name = y.name if isinstance(getattr(y, "name", None), str) else ""
@@ -259,13 +272,21 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero everywhere; there is nothing to learn from.")
         if isinstance(self.class_weight, dict):
-            of_class = np.ones(len(self.classes_))
+            labels = self.classes_.tolist()
+            of_class = np.ones(len(labels))
+            unknown = [label for label in self.class_weight if label not in labels]
+            without = [label for label in labels if label not in self.class_weight]
+            if unknown and without:  # with a weight for every label, others do no harm
+                raise ValueError(
+                    f"class_weight has {', '.join(map(repr, unknown[:10]))}, which y does not, and says nothing of "
+                    f"{', '.join(map(repr, without[:10]))}. The labels are {', '.join(map(repr, labels[:10]))}."
+                )
             for label, value in self.class_weight.items():
-                found = np.flatnonzero(self.classes_ == label)
                 number = float(number_text(value, f"class_weight[{label!r}]"))
                 if not (0 < number < np.inf):
                     raise ValueError(f"class_weight[{label!r}] is {value!r}; it must be a number > 0.")
-                of_class[found] = number
+                if label in labels:
+                    of_class[labels.index(label)] = number
             weight = of_class[codes] if weight is None else weight * of_class[codes]
         return weight
 
@@ -778,7 +799,8 @@ class CoterieClassifier(_Fitted):
     smooth : int, default=1
         Every feature becomes the mean of so many that rise and fall with it.
     class_weight : 'balanced' or dict, default=None
-        Factors of C for the classes; 'balanced' weighs the two sides of every task alike.
+        Factors of C for the classes; 'balanced' weighs the two sides of every task alike, and with the methods 'pooled', 'joint' and 'groups',
+        which put the rows of tasks together, the two sides of all the rows that are together.
     tol : float, default=0.0001
         Relative duality gap at which the fit is done.
     max_steps : int, default=100
@@ -788,7 +810,8 @@ class CoterieClassifier(_Fitted):
     task_column : str or int, default=None
         The column of X that names the task of every row.
     new_task : str or int, default='error'
-        Rows of tasks that the model does not know: 'error', 'common' (the mean of all tasks), the number of a group, or 'task:NAME'.
+        Rows of tasks that the model does not know: 'error', 'common' (the mean of all tasks), the number of a group, or 'task:NAME'. With
+        more than two classes 'error' alone.
     multi_class : {'ovo', 'ovr'}, default='ovo'
         More than two classes: a task per pair of classes, or per class.
     task_C : dict, default=None
