@@ -128,6 +128,8 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     progress: ProgressOption
     class_weight: Any
     multi_class: str
+    task_C: Any
+    task_graph: Any
     method: str
     _matrices: int
 
@@ -296,8 +298,9 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             settings["kernels"] = " ".join(f"precomputed:{name}:raw" for name in matrices)  # as they are: new rows have no diagonal to divide by
         return settings
 
-    def _more(self, matrices: dict[str, np.ndarray]) -> _core.More:
-        return _core.More(matrices, task_costs_of(getattr(self, "task_C", None)), links_of(getattr(self, "task_graph", None), "task_graph"))
+    def _more(self, matrices: dict[str, np.ndarray], verifying: bool = False) -> _core.More:
+        of_file = verifying and self._from_file and self.task_C is self._task_C_of_file  # which is no check of the file
+        return _core.More(matrices, {} if of_file else task_costs_of(self.task_C), links_of(self.task_graph, "task_graph"))
 
     def _new_rows(self, X: Any, tasks: Any, y: Any = None) -> tuple[_core.Rows, dict[str, np.ndarray], int]:
         """Rows to predict."""
@@ -356,6 +359,14 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """Where labels of the core stand in classes_."""
         return np.array([self._class_names.index(label) for label in labels])
 
+    def _said(self, X: Any, tasks: Any) -> np.ndarray:
+        """The number in classes_ of the label of every row."""
+        parts, count = self._predict_parts(X, tasks)
+        said = np.empty(count, dtype=np.intp)
+        for part in parts:
+            said[part["rows"]] = self._places(part["labels"])[part["said"]]
+        return said
+
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Predict labels.
 
@@ -371,10 +382,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Values of `classes_`.
         """
-        parts, count = self._predict_parts(X, tasks)
-        said = np.empty(count, dtype=np.intp)
-        for part in parts:
-            said[part["rows"]] = self._places(part["labels"])[part["said"]]
+        said = self._said(X, tasks)
         return self.classes_[said]
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
@@ -450,7 +458,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         return out
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
-        """Share of rows that are labelled right.
+        """Share of rows that are labelled right. Labels are compared by their names, so that 1, 1.0 and '1' are the same.
 
         Parameters
         ----------
@@ -468,7 +476,11 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         accuracy : float
             Between 0 and 1.
         """
-        return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+        if y is None:
+            raise ValueError("y is None; score needs the true labels.")
+        said = self._said(X, tasks)
+        names = np.array(self._class_names, dtype=object)
+        return float(accuracy_score(_data.texts_of(y, "label"), names[said], sample_weight=sample_weight))
 
     def evaluate(self, X: Any, y: Any, tasks: Any = None) -> dict[str, Any]:
         """Scores of every task, and of all rows.
@@ -668,7 +680,8 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """
         data, matrices = self._labelled(X, y, tasks, sample_weight)
         with plain_errors(), Running(self.progress, self.n_jobs) as resources:
-            found = _core.verify(self.model_, data, self._more(matrices) if not self.model_.extensions else _core.More(), resources)
+            more = _core.More() if self.model_.extensions else self._more(matrices, verifying=True)
+            found = _core.verify(self.model_, data, more, resources)
         found["findings"] = [in_python(text) for text in found["findings"]]
         return Verification(**found)
 
@@ -1003,7 +1016,18 @@ class CoterieClassifier(_Fitted):
         else:
             estimator.n_features_in_ = len(model.features) + (estimator.task_column is not None)
         estimator.model_ = model
+        estimator._parameters_of_file()
         return estimator
+
+    def _parameters_of_file(self) -> None:
+        """What the settings of the file do not say; what has no meaning for the method is as if never given."""
+        tasks = self.model_.tasks
+        own = tasks[: self.model_.extensions[0]["base_tasks"]] if self.model_.extensions else tasks
+        self.task_C = self._task_C_of_file = {task["name"]: task["C"] for task in own if task["C"] != self.C} or None
+        if tasks[0]["calibrated"]:
+            self.calibrate = self.model_.parts()["tasks"][0]["calibration"]["kind"]
+        for name in changed_without_use(self):
+            setattr(self, name, defaults_of(self)[name])
 
 
 def load(path: str | os.PathLike[str]) -> CoterieClassifier:
