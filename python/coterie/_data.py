@@ -55,11 +55,23 @@ def values_from(names: list[str]) -> np.ndarray:
     for convert in (int, float):
         try:
             values = [convert(name) for name in names]
-        except ValueError:
+            if [text_of(value, "label") for value in values] == names:
+                return np.array(values)
+        except ValueError:  # no numbers, or none that a label can be, such as 'inf'
             continue
-        if [text_of(value, "label") for value in values] == names:
-            return np.array(values)
     return np.array(names)
+
+
+def texts_of(values: Any, what: str) -> np.ndarray:
+    """The name of every value."""
+    codes, names, _ = coded(column_or_1d(values), what)
+    return np.array(names, dtype=object)[codes]
+
+
+def check_name(name: str, what: str) -> None:
+    """Names go into messages and files, so they must be printable."""
+    if any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in name):
+        raise ValueError(f"a {what} is called {name!r}, which has a line break or another character that cannot be printed; rename it.")
 
 
 def is_frame(X: Any) -> bool:
@@ -172,4 +184,7 @@ def make_rows(
     names = features if features is not None else [f"f{j + 1}" for j in range(X.shape[1])]
     label, labels = y if y is not None else (None, [])
     task, task_names = tasks if tasks is not None else (None, [])
+    for what, several in (("column", [*names, *columns]), ("label", labels), ("task", task_names)):
+        for name in several:
+            check_name(name, what)
     return _core.Rows(X, names, label, labels, task, task_names, columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import numbers
 import os
@@ -126,6 +127,55 @@ def settings_of(estimator: Any) -> dict[str, str]:
             text = _text(value, name)
         given[core_name] = text
     return given
+
+
+_LEARN_JOINTLY = ("coterie", "stl", "mtl", "pooled", "groups", "joint")  # with any norm
+_POOL = ("pooled", "groups", "joint")  # one model for many tasks
+_SCORES_OF_MODELS = re.compile(r"[@+](pooled|others|group)\b")
+
+
+def without_use(estimator: Any) -> dict[str, str]:
+    """The parameters that mean nothing for the method of an estimator, or for its kernels, and for which: as the program has it."""
+    method = _text(estimator.method, "method")
+    kernels = _kernels_text(estimator.kernels)
+    unused = {} if _SCORES_OF_MODELS.search(kernels) else {"first_stage": "kernels without @pooled, @others and @group"}
+    linear = {one["name"]: one["linear"] for one in _core.methods()}
+    if method not in linear:
+        return {}  # refused by the core
+    names = ["loss", "map"]
+    if method != "coterie":
+        names = ["lam", "solver", "task_graph"]
+        names += ["C"] if linear[method] else ["loss", "map"]
+        names += [] if method in _LEARN_JOINTLY else ["norm"]
+        names += ["task_C"] if linear[method] or method in _POOL else []
+    unused |= {name: f"the method {method!r}" for name in names}
+    if linear[method] and estimator.map == "none":
+        unused |= {name: f"the method {method!r} without map='kernels'" for name in ("kernels", "normalise")}
+    return unused
+
+
+def defaults_of(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator, as they are unless given."""
+    return {name: one.default for name, one in inspect.signature(type(estimator)).parameters.items()}
+
+
+def changed_without_use(estimator: Any) -> dict[str, str]:
+    """What `without_use` lists, where it is neither at its default nor at the program's."""
+    defaults = defaults_of(estimator)
+
+    def is_default(name: str) -> bool:
+        value = getattr(estimator, name)
+        if isinstance(value, (list, tuple, np.ndarray)):
+            return False
+        return bool(value == defaults[name]) or (name == "kernels" and value == "paper")
+
+    return {name: of_what for name, of_what in without_use(estimator).items() if name in defaults and not is_default(name)}
+
+
+def check_given(estimator: Any) -> None:
+    """Refuses what was changed without having a meaning."""
+    for name, of_what in changed_without_use(estimator).items():
+        raise ValueError(f"{name} has no meaning for {of_what}; leave it out.")
 
 
 def threads_of(n_jobs: Any) -> int:

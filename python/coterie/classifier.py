@@ -19,7 +19,19 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_c
 from . import _core, _data
 from ._page import Page
 from ._progress import ProgressOption, Running
-from ._settings import calibration_of, in_python, links_of, number_text, plain_errors, seed_of, settings_of, task_costs_of
+from ._settings import (
+    calibration_of,
+    changed_without_use,
+    check_given,
+    defaults_of,
+    in_python,
+    links_of,
+    number_text,
+    plain_errors,
+    seed_of,
+    settings_of,
+    task_costs_of,
+)
 
 
 KERNELS = "poly:1:1 poly:2:1 gauss:1,2,4,8,16,32,64,128"
@@ -116,6 +128,8 @@ class _Fitted(ClassifierMixin, BaseEstimator):
     progress: ProgressOption
     class_weight: Any
     multi_class: str
+    task_C: Any
+    task_graph: Any
     method: str
     _matrices: int
 
@@ -203,6 +217,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.__dict__.pop("model_", None)  # a fit that fails leaves none
+        check_given(self)
         self._from_file = False
         rows, task, matrices = self._take(X, tasks, reset=True)
         label_name = y.name if isinstance(getattr(y, "name", None), str) else ""
@@ -259,13 +274,21 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             if not (weight > 0).any():
                 raise ValueError("sample_weight is zero everywhere; there is nothing to learn from.")
         if isinstance(self.class_weight, dict):
-            of_class = np.ones(len(self.classes_))
+            labels = self.classes_.tolist()
+            of_class = np.ones(len(labels))
+            unknown = [label for label in self.class_weight if label not in labels]
+            without = [label for label in labels if label not in self.class_weight]
+            if unknown and without:  # with a weight for every label, others do no harm
+                raise ValueError(
+                    f"class_weight has {', '.join(map(repr, unknown[:10]))}, which y does not, and says nothing of "
+                    f"{', '.join(map(repr, without[:10]))}. The labels are {', '.join(map(repr, labels[:10]))}."
+                )
             for label, value in self.class_weight.items():
-                found = np.flatnonzero(self.classes_ == label)
                 number = float(number_text(value, f"class_weight[{label!r}]"))
                 if not (0 < number < np.inf):
                     raise ValueError(f"class_weight[{label!r}] is {value!r}; it must be a number > 0.")
-                of_class[found] = number
+                if label in labels:
+                    of_class[labels.index(label)] = number
             weight = of_class[codes] if weight is None else weight * of_class[codes]
         return weight
 
@@ -275,8 +298,9 @@ class _Fitted(ClassifierMixin, BaseEstimator):
             settings["kernels"] = " ".join(f"precomputed:{name}:raw" for name in matrices)  # as they are: new rows have no diagonal to divide by
         return settings
 
-    def _more(self, matrices: dict[str, np.ndarray]) -> _core.More:
-        return _core.More(matrices, task_costs_of(getattr(self, "task_C", None)), links_of(getattr(self, "task_graph", None), "task_graph"))
+    def _more(self, matrices: dict[str, np.ndarray], verifying: bool = False) -> _core.More:
+        of_file = verifying and self._from_file and self.task_C is self._task_C_of_file  # which is no check of the file
+        return _core.More(matrices, {} if of_file else task_costs_of(self.task_C), links_of(self.task_graph, "task_graph"))
 
     def _new_rows(self, X: Any, tasks: Any, y: Any = None) -> tuple[_core.Rows, dict[str, np.ndarray], int]:
         """Rows to predict."""
@@ -335,6 +359,14 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """Where labels of the core stand in classes_."""
         return np.array([self._class_names.index(label) for label in labels])
 
+    def _said(self, X: Any, tasks: Any) -> np.ndarray:
+        """The number in classes_ of the label of every row."""
+        parts, count = self._predict_parts(X, tasks)
+        said = np.empty(count, dtype=np.intp)
+        for part in parts:
+            said[part["rows"]] = self._places(part["labels"])[part["said"]]
+        return said
+
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Predict labels.
 
@@ -350,10 +382,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Values of `classes_`.
         """
-        parts, count = self._predict_parts(X, tasks)
-        said = np.empty(count, dtype=np.intp)
-        for part in parts:
-            said[part["rows"]] = self._places(part["labels"])[part["said"]]
+        said = self._said(X, tasks)
         return self.classes_[said]
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
@@ -429,7 +458,7 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         return out
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
-        """Share of rows that are labelled right.
+        """Share of rows that are labelled right. Labels are compared by their names, so that 1, 1.0 and '1' are the same.
 
         Parameters
         ----------
@@ -447,7 +476,11 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         accuracy : float
             Between 0 and 1.
         """
-        return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+        if y is None:
+            raise ValueError("y is None; score needs the true labels.")
+        said = self._said(X, tasks)
+        names = np.array(self._class_names, dtype=object)
+        return float(accuracy_score(_data.texts_of(y, "label"), names[said], sample_weight=sample_weight))
 
     def evaluate(self, X: Any, y: Any, tasks: Any = None) -> dict[str, Any]:
         """Scores of every task, and of all rows.
@@ -647,7 +680,8 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         """
         data, matrices = self._labelled(X, y, tasks, sample_weight)
         with plain_errors(), Running(self.progress, self.n_jobs) as resources:
-            found = _core.verify(self.model_, data, self._more(matrices) if not self.model_.extensions else _core.More(), resources)
+            more = _core.More() if self.model_.extensions else self._more(matrices, verifying=True)
+            found = _core.verify(self.model_, data, more, resources)
         found["findings"] = [in_python(text) for text in found["findings"]]
         return Verification(**found)
 
@@ -778,7 +812,8 @@ class CoterieClassifier(_Fitted):
     smooth : int, default=1
         Every feature becomes the mean of so many that rise and fall with it.
     class_weight : 'balanced' or dict, default=None
-        Factors of C for the classes; 'balanced' weighs the two sides of every task alike.
+        Factors of C for the classes; 'balanced' weighs the two sides of every task alike, and with the methods 'pooled', 'joint' and 'groups',
+        which put the rows of tasks together, the two sides of all the rows that are together.
     tol : float, default=0.0001
         Relative duality gap at which the fit is done.
     max_steps : int, default=100
@@ -788,7 +823,8 @@ class CoterieClassifier(_Fitted):
     task_column : str or int, default=None
         The column of X that names the task of every row.
     new_task : str or int, default='error'
-        Rows of tasks that the model does not know: 'error', 'common' (the mean of all tasks), the number of a group, or 'task:NAME'.
+        Rows of tasks that the model does not know: 'error', 'common' (the mean of all tasks), the number of a group, or 'task:NAME'. With
+        more than two classes 'error' alone.
     multi_class : {'ovo', 'ovr'}, default='ovo'
         More than two classes: a task per pair of classes, or per class.
     task_C : dict, default=None
@@ -980,7 +1016,18 @@ class CoterieClassifier(_Fitted):
         else:
             estimator.n_features_in_ = len(model.features) + (estimator.task_column is not None)
         estimator.model_ = model
+        estimator._parameters_of_file()
         return estimator
+
+    def _parameters_of_file(self) -> None:
+        """What the settings of the file do not say; what has no meaning for the method is as if never given."""
+        tasks = self.model_.tasks
+        own = tasks[: self.model_.extensions[0]["base_tasks"]] if self.model_.extensions else tasks
+        self.task_C = self._task_C_of_file = {task["name"]: task["C"] for task in own if task["C"] != self.C} or None
+        if tasks[0]["calibrated"]:
+            self.calibrate = self.model_.parts()["tasks"][0]["calibration"]["kind"]
+        for name in changed_without_use(self):
+            setattr(self, name, defaults_of(self)[name])
 
 
 def load(path: str | os.PathLike[str]) -> CoterieClassifier:

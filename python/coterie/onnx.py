@@ -15,7 +15,8 @@ class _Graph:
     """Nodes and constants of a graph that grows."""
 
     def __init__(self) -> None:
-        import onnx
+        import onnx.helper
+        import onnx.numpy_helper  # onnx does not always bring its parts
 
         self._onnx = onnx
         self.nodes: list[Any] = []
@@ -136,7 +137,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str], task: Any = None) 
     """
     check_is_fitted(estimator, "model_")
     try:
-        import onnx
+        import onnx.checker
         from onnx import helper
     except ImportError:
         raise ImportError("export_onnx needs the package onnx; install python3-onnx.") from None

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,14 @@ def test_scores_do_not_depend_on_classes_that_vote(tmp_path):
     found = run(onnx.load(tmp_path / "model.onnx"), {"X": NEW})
     pairs = [CoterieClassifier().fit(X, MANY).model_.parts()["tasks"][t]["name"] for t in range(3)]
     assert found["scores"].shape == (len(NEW), 3) and pairs == ["0|1", "0|2", "1|2"]
+
+
+def test_a_script_of_its_own(tmp_path):
+    """Nothing but coterie is imported before."""
+    script = "import coterie; X, y, *_ = coterie.plant_groups(tasks=2, groups=1, samples=20); coterie.CoterieClassifier().fit(X, y).export_onnx('model.onnx')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(onnx.load(tmp_path / "model.onnx"))
 
 
 def has_runtime():

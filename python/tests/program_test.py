@@ -1,13 +1,17 @@
 """The package and the program are the same thing: equal models to the last byte, and files that cross both ways."""
 
 import json
+import os
+import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import planted
 
+import coterie
 from coterie import CoterieClassifier, load, save
+from coterie._settings import without_use
 
 PAPER = "paper"
 
@@ -100,3 +104,44 @@ def test_extensions_are_the_same(program, table, tmp_path):
     assert list(model.tasks_)[-1] == "t3" and model.certificate_.converged
     assert model.verify(new.drop(columns="label"), new["label"]).holds
     assert model.verify(old.drop(columns="label"), old["label"]).holds
+
+
+OPTIONS = {
+    "C": ("--C", "3"),
+    "lam": ("--lambda", "5"),
+    "norm": ("--norm", "2"),
+    "kernels": ("--kernels", "linear"),
+    "normalise": ("--normalise", "variance"),
+    "scale": ("--scale", "minmax"),
+    "smooth": ("--smooth", "2"),
+    "class_weight": ("--class-weight", "balanced"),
+    "tol": ("--tolerance", "0.01"),
+    "max_steps": ("--max-steps", "7"),
+    "solver": ("--solver", "newton"),
+    "loss": ("--loss", "logistic"),
+    "map": ("--map", "none"),
+    "first_stage": ("--first-stage", "C=1"),
+    "task_C": ("--task-C", "costs.csv"),
+    "task_graph": ("--task-graph", "graph.csv"),
+}
+
+
+MORE = [(method.name, {}) for method in coterie.methods()]
+MORE += [(method.name, {"map": "kernels"}) for method in coterie.methods() if method.linear]
+MORE += [(method, {"kernels": "linear gauss:1@f1+pooled"}) for method in ("coterie", "stl", "mtl")]
+
+
+@pytest.mark.parametrize("method, more", MORE, ids=[" ".join([method, *more]) for method, more in MORE])
+def test_the_same_parameters_have_no_meaning(method, more, tmp_path):
+    """Which ones: the program says so before it looks for the data, which is not there."""
+    fixed = [part for name, value in more.items() for part in (OPTIONS[name][0], value)]
+    refused = set()
+    for name in OPTIONS.keys() - more.keys():
+        option, value = OPTIONS[name]
+        command = [os.environ["COTERIE_PROGRAM"], "train", "nothing.csv", "--method", method, *fixed, option, value, "-o", "model.h5"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        if f"{option} has no meaning" in done.stderr:
+            refused.add(name)
+        else:
+            assert "nothing.csv: there is no such file" in done.stderr, done.stderr
+    assert refused == set(without_use(CoterieClassifier(method=method, **more)))

@@ -226,6 +226,23 @@ def test_weights_of_rows_with_every_method(method):
         model.verify(X, Y, tasks=NAMES)
 
 
+@pytest.mark.parametrize("method", ["coterie", "stl", "pooled", "joint"])
+def test_balanced_is_over_the_rows_that_are_together(method):
+    """Of every task, or of all rows where they are one pool: n / (2 n of the class)."""
+    rare = (Y > 0) & (NAMES == "t1") & (np.arange(len(Y)) % 3 > 0)  # shares of classes that differ between tasks
+    X_, Y_, names = X[~rare], Y[~rare], NAMES[~rare]
+    weight = np.empty(len(Y_))
+    together = [names == task for task in np.unique(names)] if method in ("coterie", "stl") else [np.ones(len(Y_), dtype=bool)]
+    for rows in together:
+        for label in (-1, 1):
+            weight[rows & (Y_ == label)] = rows.sum() / (2 * (rows & (Y_ == label)).sum())
+    balanced = CoterieClassifier(method=method, class_weight="balanced", tol=1e-9).fit(X_, Y_, tasks=names)
+    weighted = CoterieClassifier(method=method, tol=1e-9).fit(X_, Y_, tasks=names, sample_weight=weight)
+    assert balanced.certificate_.objective == pytest.approx(weighted.certificate_.objective, rel=1e-8)
+    plain = CoterieClassifier(method=method, tol=1e-9).fit(X_, Y_, tasks=names)
+    assert plain.certificate_.objective != pytest.approx(balanced.certificate_.objective, rel=1e-4)
+
+
 def test_weights_of_rows_in_a_search():
     weight = np.random.RandomState(1).uniform(0.2, 3, len(Y))
     search = CoterieClassifierCV(C=[0.1, 1], lam=["0.1max"], cv=3).fit(X, Y, tasks=NAMES, sample_weight=weight)

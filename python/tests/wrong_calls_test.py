@@ -7,7 +7,8 @@ import scipy.sparse
 from conftest import planted
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from coterie import CoterieClassifier, Note, load
+import coterie
+from coterie import CoterieClassifier, CoterieClassifierCV, Note, load, path
 
 X, Y, NAMES = planted()
 FRAME = pd.DataFrame(X, columns=list("abcde"))
@@ -81,6 +82,11 @@ WRONG = {
     "tasks for a model without": (lambda: single().predict(X, tasks=NAMES), ValueError, "fitted without; leave them out"),
     "a policy that is none": (lambda: new(new_task="guess").fit(X, Y, tasks=NAMES).predict(X, tasks=NAMES), ValueError, "new_task is 'guess'; it must be 'error', 'common', 'group:N'"),
     "a group that is not there": (lambda: fitted(new_task=99).predict(X, tasks=NAMES), ValueError, "the model has the groups 1 to"),
+    "a task of two lines": (lambda: new().fit(X, Y, tasks=np.where(NAMES == "t1", "one\ntwo", NAMES)), ValueError, r"a task is called 'one\\ntwo', which has a line break"),
+    "a column of tasks with two lines": (lambda: new(task_column="site").fit(FRAME.assign(site=np.where(NAMES == "t1", "one\r", NAMES)), Y), ValueError, r"a task is called 'one\\r', which has a line break"),
+    "a label that cannot be printed": (lambda: new().fit(X, np.where(Y > 0, "a", "b\x07")), ValueError, r"a label is called 'b\\x07', which has a line break or another character that cannot be printed; rename it"),
+    "a column of half a character": (lambda: new().fit(FRAME.rename(columns={"a": "\ud800"}), Y), ValueError, r"a column is called '\\ud800'"),
+    "a new task for many classes": (lambda: new(new_task="common").fit(X, MANY, tasks=NAMES).predict(X, tasks=np.full(120, "t9")), ValueError, "new_task is 'common'; it is for binary models"),
     "C of an unknown task": (lambda: fitted(task_C={"t9": 2}), ValueError, "task_C names the task 't9', which the data does not have"),
     "a graph with an unknown task": (lambda: fitted(task_graph=[("t0", "t9")]), ValueError, "task_graph names the task 't9'"),
     "a graph of something else": (lambda: fitted(task_graph=["t0"]), TypeError, r"it must hold \(task, task\)"),
@@ -97,6 +103,15 @@ WRONG = {
     "an unknown scaling": (lambda: new(scale="robust").fit(X, Y), ValueError, "scale is 'robust'; it must be"),
     "an unknown class weight": (lambda: new(class_weight="fair").fit(X, Y), ValueError, "class_weight is 'fair'; it must be 'none' or 'balanced'"),
     "a class weight of zero": (lambda: new(class_weight={1: 0}).fit(X, Y), ValueError, r"class_weight\[1\] is 0; it must be a number > 0"),
+    "a class weight of another type": (lambda: new(class_weight={"1": 20.0}).fit(X, Y), ValueError, "class_weight has '1', which y does not, and says nothing of -1, 1. The labels are -1, 1"),
+    "a class weight of an absent label": (lambda: new(class_weight={1: 2.0, 7: 3.0}).fit(X, Y), ValueError, "class_weight has 7, which y does not, and says nothing of -1. The labels are -1, 1"),
+    "C of tasks in one pool": (lambda: fitted(method="joint", task_C={"t1": 3.0}), ValueError, "task_C has no meaning for the method 'joint'; leave it out"),
+    "lambda of one pool": (lambda: fitted(method="joint", lam=5), ValueError, "lam has no meaning for the method 'joint'; leave it out"),
+    "kernels of a linear method": (lambda: fitted(method="cmtl", kernels=["linear"]), ValueError, "kernels has no meaning for the method 'cmtl' without map='kernels'; leave it out"),
+    "a first stage of no kernel": (lambda: fitted(first_stage={"C": 2}), ValueError, "first_stage has no meaning for kernels without @pooled, @others and @group; leave it out"),
+    "a list to search without meaning": (lambda: CoterieClassifierCV(method="pooled", lam=[0.1, 1]).fit(X, Y, tasks=NAMES), ValueError, "lam has no meaning for the method 'pooled'"),
+    "a path of what has none": (lambda: path(X, Y, NAMES, loss="logistic"), ValueError, "loss has no meaning for the method 'coterie'"),
+    "a method that is no text": (lambda: new(method=["stl"]).fit(X, Y), TypeError, r"method is \['stl'\]; it must be a text"),
     "a tolerance of zero": (lambda: new(tol=0).fit(X, Y), ValueError, "tol is '0'; it must be a number > 0"),
     "half a step": (lambda: new(max_steps=1.5).fit(X, Y), ValueError, "max_steps is '1.5'; it must be a whole number >= 1"),
     "an unknown method": (lambda: new(method="best").fit(X, Y), ValueError, "best"),
@@ -173,6 +188,20 @@ def test_odd_arrays_are_the_same_numbers(name):
     model = new().fit(ODD[name], MANY > 0)
     np.testing.assert_array_equal(model.kernel_weights_, expected.kernel_weights_)
     np.testing.assert_array_equal(model.decision_function(ODD[name]), expected.decision_function(X))
+
+
+def test_weights_of_classes_that_are_not_there():
+    """With a weight for every label, others do no harm, as a fold may lack a class."""
+    some, more = ({-1: 2.0, 1: 0.5}, {-1: 2.0, 1: 0.5, 7: 3.0})
+    np.testing.assert_array_equal(new(class_weight=more).fit(X, Y).decision_function(X), new(class_weight=some).fit(X, Y).decision_function(X))
+    half = new(class_weight={1: 0.5}).fit(X, Y)  # the others count as 1
+    np.testing.assert_array_equal(half.decision_function(X), new(class_weight={-1: 1.0, 1: 0.5}).fit(X, Y).decision_function(X))
+
+
+def test_parameters_at_their_defaults_are_never_refused():
+    for method in coterie.methods():
+        given = {name: value for name, value in new().get_params().items() if name != "method"}
+        new(method=method.name, **given)._training_data(X, Y, NAMES, None)
 
 
 def test_memory_maps_and_types(tmp_path):
