@@ -332,8 +332,10 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         self.model_ = model
         certificate = self.certificate_
         if not certificate.converged:
+            rounding = certificate.status == "precision"
+            advice = "rounding hides the rest: scale the features, take a smaller C or normalised kernels, or raise tol" if rounding else "raise tol or max_steps, or scale the features"
             warnings.warn(
-                f"the fit ended with status '{certificate.status}' at a relative gap of {certificate.gap:.1e}; raise tol or max_steps, or scale the features.",
+                f"the fit ended with status '{certificate.status}' at a relative gap of {certificate.gap:.1e} (known to {certificate.bound:.1e}); {advice}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -233,3 +233,11 @@ def test_notes_are_warnings():
     constant = np.column_stack([X, np.ones(120)])
     with pytest.warns(Note, match="@each in kernels leaves out the column f6, constant in every task"):
         new(kernels="gauss:1@each").fit(constant, Y)
+
+
+def test_what_rounding_hides_is_said():
+    random = np.random.RandomState(0)
+    X = 1e12 * random.randn(40, 3)
+    y = np.where(random.rand(40) > 0.5, 1, -1)
+    with pytest.warns(ConvergenceWarning, match="status 'precision' .*; rounding hides the rest: scale the features, take a smaller C"):
+        coterie.CoterieClassifier(kernels="linear:raw").fit(X, y)
