@@ -198,6 +198,7 @@ Samples read_data(const DataOptions& options, const ReadRule& rule) {
   table.drop = split_names(options.drop);
   table.features = rule.features.empty() ? split_names(options.features) : rule.features;
   table.label_required = rule.label_required;
+  table.blank_labels = rule.blank_labels;
   table.memory = rule.memory;
 
   std::vector<std::string> paths = options.paths;

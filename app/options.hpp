@@ -88,6 +88,7 @@ struct ReadRule {
   ColumnNames trained = {};                // of a model, behind the options
   bool label_required = true;
   std::optional<double> memory = {};  // bytes that the table may take
+  bool blank_labels = false;          // a label may be blank
 };
 // The name of the embedded data stands for it when no such file exists.
 Samples read_data(const DataOptions& options, const ReadRule& rule = {});

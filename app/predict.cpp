@@ -125,7 +125,8 @@ int run_predict(const PredictOptions& options) {
   if (options.probabilities) require_calibration(model, options.model_path, "--probabilities");
   Monitor monitor(options.output.quiet);
   monitor.phase("reading " + file_list(options.data.paths));
-  const Samples samples = read_data(options.data, {model.features_of_data(), model.columns, false});
+  const Samples samples =
+      read_data(options.data, {model.features_of_data(), model.columns, false, {}, true});
   monitor.phase("predicting");
   const Predictions predictions =
       predict(model, samples,

@@ -57,11 +57,6 @@ std::string clusters_text(const Model& model) {
   return out;
 }
 
-std::string what_is_shared(const Method& method) {
-  if (!method.pools) return "one kernel";
-  return method.own_part ? "one kernel and a part of their classifiers" : "one classifier";
-}
-
 }  // namespace
 
 std::string groups_text(const Model& model) {
@@ -81,7 +76,7 @@ std::string groups_text(const Model& model) {
     out += all == 1 ? "its kernel\n" : "each with a kernel of its own\n";
   } else {
     out += fmt::format("{} in {}, {} alone; tasks of a group share {}\n", all - alone,
-                       plural(shared, "group"), alone, what_is_shared(*model.settings.method));
+                       plural(shared, "group"), alone, model.settings.method->shared_in_group());
   }
   Table table({shared == 0 ? "task" : "alone", "kernel"}, "ll");
   for (Index g = 0; g < std::ssize(groups); ++g) {

@@ -18,7 +18,7 @@ export function alongFigure(state: State): Figure {
     const share = asNumber(state.point.share);
     const here = Number.isFinite(share) && share > 0 ? [Plot.ruleX([share], { stroke: "var(--marked)", strokeDasharray: "5 3" })] : [];
     const x = { type: "log" as const, label: "lambda / lambda_max", ticks: 4, tickFormat: (d: number) => String(Number(d.toPrecision(2))) };
-    const common = { width, marginLeft: 50, marginTop: 24, marginBottom: 42, style: kPlotStyle, className: "plot" };
+    const common = { width, marginLeft: 50, marginTop: 24, marginBottom: 48, style: kPlotStyle, className: "plot" };
     const groups = Plot.plot({ ...common, height: 190, x, y: { type: "log", label: "groups", ticks: 4, tickFormat: (d: number) => String(d), domain: [1, Math.max(2, state.count)] }, marks: [Plot.gridY({ stroke: "var(--line)" }), Plot.lineY(rows, { x: "x", y: "groups", curve: "step", stroke: "var(--ink)" }), ...here] });
     const nodes: Node[] = [h("div", {}, plain(groups, "Number of groups along lambda"))];
     if (scores.length > 0) {

@@ -46,6 +46,7 @@ export interface Explorer {
   facts: [string, string][];
   notes: string[];
   exact_groups: boolean;
+  shared_in_group: string;
   weights_of: "kernels" | "features";
   kernels: string[];
   tasks: Tasks;

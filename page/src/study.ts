@@ -41,7 +41,7 @@ function ranks(block: Block, id: string, alpha: number): HTMLElement | null {
     draw: (place) => {
       const from = asNumber(control?.rank);
       const plot = Plot.plot({
-        width: Math.max(360, Math.min(760, place.clientWidth || 560)), height: 70 + rows.length * 24, marginBottom: 42, marginLeft: 130, style: kPlotStyle, className: "plot",
+        width: Math.max(360, Math.min(760, place.clientWidth || 560)), height: 70 + rows.length * 24, marginBottom: 48, marginLeft: 130, style: kPlotStyle, className: "plot",
         x: { label: "average rank", domain: [1, Math.max(rows.length, 2)], grid: true }, y: { domain: rows.map(({ method }) => method), label: null },
         marks: [
           Number.isFinite(from) && Number.isFinite(critical) ? Plot.rect([0], { x1: Math.max(1, from - critical), x2: Math.min(rows.length, from + critical), fill: "var(--c1)", fillOpacity: 0.12 }) : null,
@@ -79,7 +79,7 @@ function differences(block: Block, id: string): HTMLElement | null {
       const reach = Math.max(1, ...drawn.flatMap(({ m, l, h }) => [m, l, h].filter(Number.isFinite).map(Math.abs)));
       const bound = Math.min(reach, 2 * Math.max(1, ...drawn.map(({ m }) => Math.abs(m))));
       const plot = Plot.plot({
-        width, marginBottom: 42, height: 70 + down * (methods.length * 17 + 34), marginLeft: 110, marginTop: 26, style: kPlotStyle, className: "plot",
+        width, marginBottom: 48, height: 70 + down * (methods.length * 17 + 34), marginLeft: 110, marginTop: 26, style: kPlotStyle, className: "plot",
         x: { domain: [-bound, bound], label: "points", grid: true, ticks: 4, clamp: true }, y: { domain: methods, label: null }, fx: { axis: null, padding: 0.08 }, fy: { axis: null, padding: 0.14 },
         marks: [
           Plot.frame({ stroke: "var(--line)" }),

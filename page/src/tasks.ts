@@ -28,7 +28,7 @@ export function taskTable(state: State): HTMLElement {
   const columns: Column[] = [
     { name: "task", value: (row) => tasks.name[row], cell: (row) => bdi(tasks.name[row]) },
     numeric("rows", tasks.n, undefined, "training rows"),
-    { name: "group", value: (row) => state.point.group[row], cell: (row) => datum(state.point.group[row]), help: "tasks of a group share one kernel" },
+    { name: "group", value: (row) => state.point.group[row], cell: (row) => datum(state.point.group[row]), help: "the group that the task is in" },
     { name: data.weights_of === "kernels" ? "kernel" : "largest weights", value: (row) => kernelWords(data.kernels, state.weights(row), 6) },
   ];
   for (const [key, values] of Object.entries(tasks.scores ?? {}))
@@ -94,7 +94,7 @@ export function groupList(state: State): HTMLElement {
     const alone = groups.filter((group) => group.length === 1).length;
     const shared = groups.length - alone;
     words.textContent = (shared === 0 ? `${plural(state.count, "task")}, each with a kernel of its own.` : `${plural(state.count, "task")}: ${state.count - alone} in ${plural(shared, data.exact_groups ? "group" : "cluster")}, ${alone} alone.`) +
-      (data.exact_groups && shared > 0 ? " Tasks of a group share one kernel." : "") + (data.resamples ? " Support: how well the group is found again in resamples, at most 1; above 0.75 is commonly called stable." : "");
+      (data.exact_groups && shared > 0 ? ` Tasks of a group share ${data.shared_in_group}.` : "") + (data.resamples ? " Support: how well the group is found again in resamples, at most 1; above 0.75 is commonly called stable." : "");
     list.replaceChildren(...groups.slice(0, kMostGroups).map((group, index) => item(group, index + 1)));
     if (groups.length > kMostGroups) list.append(h("li", {}, `and ${groups.length - kMostGroups} more, of at most ${plural(groups[kMostGroups].length, "task")}`));
   };

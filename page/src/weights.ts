@@ -85,7 +85,7 @@ export function weightsAlong(state: State): Figure {
     const facet = { fx: (d: { panel: string }) => where(d.panel) % across, fy: (d: { panel: string }) => Math.floor(where(d.panel) / across) };
     const share = asNumber(state.point.share);
     const plot = Plot.plot({
-      width, height: 60 + down * 170, marginBottom: 42, marginTop: 26, marginRight: 12, marginLeft: 36, style: kPlotStyle, className: "plot",
+      width, height: 60 + down * 170, marginBottom: 48, marginTop: 26, marginRight: 12, marginLeft: 36, style: kPlotStyle, className: "plot",
       x: { type: "log", label: "lambda / lambda_max", ticks: across > 2 ? 3 : 4, tickFormat: (d: number) => String(Number(d.toPrecision(2))) },
       y: { domain: [0, Math.max(1, ...rows.map((row) => row.weight))], label: null, ticks: 3, grid: true },
       fx: { axis: null, padding: 0.1 }, fy: { axis: null, padding: 0.2 },
@@ -125,7 +125,7 @@ export function weightsOfModel(state: State): Figure {
       return place.replaceChildren(plain(plot, `Weights of features of ${plural(tasks.length, "task")}: orange below zero, violet above`));
     }
     const plot = Plot.plot({
-      ...common, height: 60 + tasks.length * 24, marginBottom: 42, marginRight: 16,
+      ...common, height: 60 + tasks.length * 24, marginBottom: 48, marginRight: 16,
       x: { label: "weight", domain: [0, Math.max(1, ...tasks.map((task) => state.weights(task).reduce((sum, w) => sum + w, 0)))] }, y: { domain: names, label: null, tickSize: 0 },
       marks: [
         Plot.barX(rows.filter((row) => row.weight > 0), Plot.stackX({ order: "k", x: "weight", y: "task", fill: (d: { k: number }) => colour(rankOf(state, d.k)), stroke: "var(--paper)", title: (d: { task: string; kernel: string; weight: number }) => `${d.task}\n${d.kernel}: ${short(d.weight)}` })),

@@ -297,7 +297,7 @@ const char* CsvTable::read_name(const LineReader& reader, const Header& header, 
     const std::string problem = describe_bad_name(field.text);
     // A table to predict often has the column of labels, still blank.
     const bool blank =
-        field.text.empty() && !options_.label_required && columns_[column].role == Role::label;
+        field.text.empty() && options_.blank_labels && columns_[column].role == Role::label;
     if (!problem.empty() && !blank) {
       reader.fail(at, fmt::format("column '{}' {}. Every row needs a {}, as UTF-8 text.",
                                   header.names[column], problem,

@@ -17,6 +17,7 @@ struct TableOptions {
   std::vector<std::string> drop = {};    // columns to leave out
   std::vector<std::string> features = {};  // the columns of X, in this order; empty: all others
   bool label_required = true;         // false, for prediction: labels are read if they are there
+  bool blank_labels = false;          // a label may be blank, for prediction
   std::optional<double> memory = {};  // bytes that the table may take; default: memory_for_tables()
 };
 

@@ -422,4 +422,9 @@ std::vector<std::pair<std::string, std::string>> split_parameters(std::string_vi
   return parts;
 }
 
+std::string Method::shared_in_group() const {
+  if (!pools) return "one kernel";
+  return own_part ? "one kernel and a part of their classifiers" : "one classifier";
+}
+
 }  // namespace coterie

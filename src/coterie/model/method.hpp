@@ -67,6 +67,7 @@ struct Method {
   Verify verify = nullptr;
 
   bool is_linear() const { return family == Family::linear; }
+  std::string shared_in_group() const;  // what the tasks of a group have in common, in words
   bool walks_lambda() const { return joint && !pools; }        // a search goes along lambda
   bool is_main() const { return joint && !pools && !lambda; }  // the method of this library
 };

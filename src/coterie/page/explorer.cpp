@@ -360,6 +360,7 @@ Json explorer(const ModelPage& page) {
                        {"accuracy", number(page.held_out->accuracy)}};
   }
   out["exact_groups"] = !linear || model.settings.method->exact_groups;
+  out["shared_in_group"] = linear ? "their weights" : model.settings.method->shared_in_group();
   out["weights_of"] = linear ? "features" : "kernels";
   out["kernels"] = shown.names;
   out["tasks"] = json_tasks(page);
@@ -535,6 +536,7 @@ Json explorer(const PathPage& page) {
                 [](const Json& fact) { return fact[0] == "lambda"; });
   out["facts"].push_back({"lambda_max", fmt::format("{:.6g}", path.lambda_max)});
   out["exact_groups"] = true;
+  out["shared_in_group"] = page.settings.method->shared_in_group();
   out["weights_of"] = "kernels";
   out["kernels"] = shown.names;
   out["lambda_max"] = number(path.lambda_max);
