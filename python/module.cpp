@@ -728,6 +728,18 @@ void bind_model(py::module_& module) {
       .def_property_readonly("groups", name_groups)
       .def_property_readonly("certificate",
                              [](const Model& model) { return dict_of(model.certificate()); })
+      .def_property_readonly(
+          "task_graph",
+          [](const Model& model) -> py::object {  // nothing where it is every pair of tasks
+            const Certificate& certificate = model.certificate();
+            if (certificate.complete || certificate.graph.empty()) return py::none();
+            py::list out;
+            for (const Edge& edge : certificate.graph)
+              out.append(py::make_tuple(model.tasks[static_cast<std::size_t>(edge.t)].name,
+                                        model.tasks[static_cast<std::size_t>(edge.s)].name,
+                                        edge.weight));
+            return out;
+          })
       .def_property_readonly("extensions",
                              [](const Model& model) {
                                py::list out;

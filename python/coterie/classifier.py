@@ -299,8 +299,10 @@ class _Fitted(ClassifierMixin, BaseEstimator):
         return settings
 
     def _more(self, matrices: dict[str, np.ndarray], verifying: bool = False) -> _core.More:
-        of_file = verifying and self._from_file and self.task_C is self._task_C_of_file  # which is no check of the file
-        return _core.More(matrices, {} if of_file else task_costs_of(self.task_C), links_of(self.task_graph, "task_graph"))
+        of_file = verifying and self._from_file  # what was read from it is no check of it
+        costs = None if of_file and self.task_C is self._task_C_of_file else self.task_C
+        graph = None if of_file and self.task_graph is self._graph_of_file else self.task_graph
+        return _core.More(matrices, task_costs_of(costs), links_of(graph, "task_graph"))
 
     def _new_rows(self, X: Any, tasks: Any, y: Any = None) -> tuple[_core.Rows, dict[str, np.ndarray], int]:
         """Rows to predict."""
@@ -1026,6 +1028,7 @@ class CoterieClassifier(_Fitted):
         tasks = self.model_.tasks
         own = tasks[: self.model_.extensions[0]["base_tasks"]] if self.model_.extensions else tasks
         self.task_C = self._task_C_of_file = {task["name"]: task["C"] for task in own if task["C"] != self.C} or None
+        self.task_graph = self._graph_of_file = self.model_.task_graph
         if tasks[0]["calibrated"]:
             self.calibrate = self.model_.parts()["tasks"][0]["calibration"]["kind"]
         for name in changed_without_use(self):

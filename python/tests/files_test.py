@@ -146,3 +146,13 @@ def test_tables_are_read_to_the_last_bit(program, tmp_path):
     assert (rounded["a"] != exact["a"]).any()  # why the documentation says so
     with pytest.raises(ValueError, match="not the training data"):
         load(tmp_path / "model.h5").verify(rounded.drop(columns="label"), rounded["label"])
+
+
+def test_a_task_graph_comes_back(tmp_path):
+    graph = [("t0", "t1", 1.0), ("t1", "t3", 0.5)]
+    model = CoterieClassifier(task_graph=graph).fit(X, Y, tasks=NAMES)
+    loaded, bytes = saved(model, tmp_path)
+    assert sorted(loaded.task_graph) == graph
+    assert saved(clone(loaded).fit(X, Y, tasks=NAMES), tmp_path)[1] == bytes
+    assert loaded.verify(X, Y, tasks=NAMES).holds
+    assert CoterieClassifier().fit(X, Y, tasks=NAMES).model_.task_graph is None
