@@ -19,10 +19,10 @@ LONG = """
     import numpy as np, sys, time
     from coterie import CoterieClassifier
     random = np.random.RandomState(0)
-    X = random.randn(6000, 20)
-    y = np.where(random.rand(6000) > 0.5, 1, -1)
+    X = random.randn(12000, 20)
+    y = np.where(random.rand(12000) > 0.5, 1, -1)
     model = CoterieClassifier(C=100, lam=0.01, n_jobs=-1, tol=1e-9)
-    tasks = np.arange(6000) % 12
+    tasks = np.arange(12000) % 12
     struck = []
     try:
         {before}
@@ -221,8 +221,8 @@ BLAS = """
 
     counts = []
     random = np.random.RandomState(0)
-    X = random.randn(800, 20)
-    y = random.rand(800) > 0.5
+    X = random.randn(2500, 20)
+    y = random.rand(2500) > 0.5
     X @ X.T
     threads()
     model = CoterieClassifier(n_jobs=2, progress=threads).fit(X, y)
