@@ -386,7 +386,7 @@ TEST(PrepareKernels, EachLeavesOutConstantColumns) {
 // Narrow Gaussians are made as powers of wide ones, whose roundings are all that is left of a small variance.
 TEST(Divisors, AreThoseOfTheDefinitionWhereLittleVaries) {
   Dataset data = make_data();
-  data.X *= 0.01;
+  data.X *= 1e-4;
   const std::vector<Kernel> kernels = prepare_kernels("gauss:1,2,4,8,16,32,64,128", {}, data);
   const Grams grams = compute_grams(data, kernels, Normalisation::variance(), {}, 1);
   for (std::size_t m = 0; m < kernels.size(); ++m) {
